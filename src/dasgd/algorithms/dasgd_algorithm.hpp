@@ -1,0 +1,98 @@
+/**
+ * @file dasgd_algorithm.hpp
+ *
+ * DASGD over MPI, as the optimizer runs it.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_ALGORITHMS_DASGD_ALGORITHM_HPP
+#define DASGD_ALGORITHMS_DASGD_ALGORITHM_HPP
+
+#include "../core/report.hpp"
+#include "../transport/mpi_transport.hpp"
+#include "dasgd_worker.hpp"
+#include "outcome.hpp"
+#include "run.hpp"
+
+#include <unistd.h>
+
+namespace dasgd {
+
+/**
+ * The seam between the optimizer and what it runs.  An algorithm has a name and
+ * a Run() that returns on all ranks, whatever happened: handshake, data,
+ * callbacks, the last copy and the report are the same for all algorithms.
+ */
+struct DasgdAlgorithm
+{
+  static const char* Name() { return "DASGD"; }
+
+  /**
+   * Is there a reason not to start?  A topology whose relays keep a sum for
+   * each origin may need more memory than there is.
+   *
+   * @param vectorBytes Bytes of the model.
+   * @return What is wrong, or nothing.
+   */
+  static std::string Complaint(const Topology& topology,
+                               const size_t ranks,
+                               const size_t rank,
+                               const size_t vectorBytes)
+  {
+    const Routes routes(topology, ranks, rank);
+    const double needed = double(vectorBytes) * double(DasgdVectors(routes));
+    const double there = double(sysconf(_SC_PHYS_PAGES)) *
+        double(sysconf(_SC_PAGESIZE));
+    if (needed <= there)
+      return "";
+    return "topology " + topology.Name() + " may need up to " +
+        report::Bytes(std::uint64_t(needed)) + " for vectors of the model, but "
+        "the machine has " + report::Bytes(std::uint64_t(there)) + "; choose "
+        "\"exponential\" or \"tree\", which keep fewer.";
+  }
+
+  /**
+   * @param comm The ranks.
+   * @param topology How they are connected.
+   * @param iterate The model, the same on all ranks at the start.
+   * @param elements Its number of elements.
+   * @param problem What to train (see DasgdWorker).
+   */
+  template<typename ElemType, typename ProblemType>
+  static Outcome Run(const MpiCommunicator& comm,
+                     const Topology& topology,
+                     ElemType* iterate,
+                     const size_t elements,
+                     ProblemType& problem)
+  {
+    const Routes routes(topology, comm.Size(), comm.Rank());
+    DasgdWorker<ElemType, ProblemType> worker(routes, iterate, elements,
+        problem);
+    try
+    {
+      MpiTransport transport(comm, routes.SendTo(), routes.ReceiveFrom(),
+          DasgdWindow, worker.Pool());
+      dasgd::Run(worker, transport);
+    }
+    catch (const std::exception& e)
+    {
+      // What the user's code throws never gets here: the worker turns it into
+      // a fact.  This is the transport's own failure or a malformed frame.
+      comm.Abort(e.what());
+    }
+
+    Outcome outcome;
+    outcome.stopped = (worker.Stop() != nullptr);
+    if (outcome.stopped)
+      outcome.stop = *worker.Stop();
+    outcome.exception = worker.Exception();
+    outcome.counts = worker.Counts();
+    outcome.counts.peakVectors = worker.Pool().Peak() +
+        DasgdWindow * routes.ReceiveFrom().size();
+    return outcome;
+  }
+};
+
+} // namespace dasgd
+
+#endif

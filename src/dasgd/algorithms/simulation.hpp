@@ -1,0 +1,225 @@
+/**
+ * @file simulation.hpp
+ *
+ * All ranks of a run in one process, on virtual time, from one seed.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_ALGORITHMS_SIMULATION_HPP
+#define DASGD_ALGORITHMS_SIMULATION_HPP
+
+#include "../transport/sim_network.hpp"
+#include "dasgd_worker.hpp"
+
+#include <sstream>
+
+namespace dasgd {
+
+//! The machine that a simulation runs on.
+struct SimMachine
+{
+  std::uint64_t seed = 0;
+  //! Seconds that each rank takes for a gradient ...
+  std::vector<double> computeSeconds;
+  //! ... give or take this part of it, by chance.
+  double computeSpread = 0;
+  //! Seconds to apply a frame.
+  double applySeconds = 0;
+  //! What the link from one rank to another is like.
+  std::function<SimLink(size_t from, size_t to)> link =
+      [](size_t, size_t) { return SimLink(); };
+  //! How often a rank stands still before it goes on, and for how long.
+  double stallChance = 0;
+  double stallSeconds = 0;
+};
+
+/**
+ * Drives one worker for each rank as Run() does, with virtual seconds in place
+ * of real ones.  The same seed gives the same run, bit for bit.
+ */
+template<typename ElemType, typename ProblemType>
+class Simulation
+{
+ public:
+  using WorkerType = DasgdWorker<ElemType, ProblemType>;
+
+  /**
+   * @param iterates The model of each rank; all equal at the start.
+   * @param elements Elements of each.
+   * @param problems The problem of each rank.
+   */
+  Simulation(const Topology& topology,
+             const std::vector<ElemType*>& iterates,
+             const size_t elements,
+             const std::vector<ProblemType*>& problems,
+             const SimMachine& machine) :
+      machine(machine),
+      random(Mix(machine.seed, 1)),
+      network(clock, problems.size(), DasgdWindow, Mix(machine.seed, 2),
+          [this](const size_t rank) { Wake(rank); }),
+      seats(problems.size())
+  {
+    const size_t ranks = problems.size();
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      Seat& seat = seats[i];
+      seat.routes = std::make_unique<Routes>(topology, ranks, i);
+      seat.worker = std::make_unique<WorkerType>(*seat.routes, iterates[i],
+          elements, *problems[i]);
+      std::vector<SimLink> links;
+      for (const size_t peer : seat.routes->SendTo())
+        links.push_back(machine.link(i, peer));
+      seat.port = &network.Open(i, seat.routes->SendTo(), links,
+          seat.routes->ReceiveFrom(), seat.worker->Pool());
+    }
+  }
+
+  /**
+   * Run to the end.
+   *
+   * @param maxEvents Give up after so many; a run of this library ends.
+   */
+  void Run(const std::uint64_t maxEvents = 100000000)
+  {
+    for (size_t i = 0; i < seats.size(); ++i)
+    {
+      seats[i].worker->Start();
+      clock.After(0, [this, i]() { Turn(i); });
+    }
+    std::uint64_t events = 0;
+    while (clock.Step())
+    {
+      if (++events > maxEvents)
+        throw std::runtime_error("dasgd: a simulation does not end:" + State());
+    }
+    for (const Seat& seat : seats)
+    {
+      if (!seat.left)
+        throw std::runtime_error("dasgd: a simulation is stuck:" + State());
+    }
+  }
+
+  const WorkerType& Worker(const size_t rank) const
+  { return *seats[rank].worker; }
+  WorkerType& Worker(const size_t rank) { return *seats[rank].worker; }
+  //! Vectors that a rank held at most besides iterate and gradient.
+  size_t PeakVectors(const size_t rank) const
+  {
+    return seats[rank].worker->Pool().Peak() +
+        DasgdWindow * seats[rank].routes->ReceiveFrom().size();
+  }
+  //! Virtual seconds.
+  double Seconds() const { return clock.Now(); }
+  //! A number that stands for all that happened, and in which order.
+  std::uint64_t Fingerprint() const { return fingerprint; }
+
+ private:
+  struct Seat
+  {
+    std::unique_ptr<Routes> routes;
+    std::unique_ptr<WorkerType> worker;
+    SimNetwork::Port* port = nullptr;
+    bool waiting = false;
+    double waitingSince = 0;
+    bool left = false;
+  };
+
+  //! What a rank does next: the same choice as in dasgd::Run().
+  void Turn(const size_t rank)
+  {
+    Seat& seat = seats[rank];
+    WorkerType& worker = *seat.worker;
+    worker.Send(*seat.port);
+    if (machine.stallChance > 0 && random.Chance(machine.stallChance))
+    {
+      clock.After(random.Uniform(0, 2 * machine.stallSeconds),
+          [this, rank]() { Act(rank); });
+      return;
+    }
+    Act(rank);
+  }
+
+  void Act(const size_t rank)
+  {
+    Seat& seat = seats[rank];
+    WorkerType& worker = *seat.worker;
+    if (seat.port->HasFrame())
+    {
+      clock.After(machine.applySeconds, [this, rank, &seat, &worker]()
+      {
+        Note(rank, 1);
+        seat.port->Receive([&worker](const std::uint8_t* bytes, size_t size)
+            { worker.Receive(bytes, size); });
+        worker.Counts().secondsExchanging += machine.applySeconds;
+        Turn(rank);
+      });
+    }
+    else if (worker.HasWork())
+    {
+      // The gradient belongs to the model of this moment.  Nothing else touches
+      // the model until it is applied, so it may as well be computed then.
+      const double seconds = machine.computeSeconds[rank] * random.Uniform(
+          1 - machine.computeSpread, 1 + machine.computeSpread);
+      clock.After(seconds, [this, rank, seconds, &worker]()
+      {
+        Note(rank, 2);
+        worker.Compute();
+        worker.Counts().secondsComputing += seconds;
+        Turn(rank);
+      });
+    }
+    else
+    {
+      worker.Send(*seat.port);
+      seat.left = worker.Done() && seat.port->Delivered();
+      seat.waiting = !seat.left;
+      seat.waitingSince = clock.Now();
+      if (seat.left)
+        Note(rank, 3);
+    }
+  }
+
+  //! Something has changed for a rank: if it waits, let it look.
+  void Wake(const size_t rank)
+  {
+    Seat& seat = seats[rank];
+    if (!seat.waiting)
+      return;
+    seat.waiting = false;
+    seat.worker->Counts().secondsIdle += clock.Now() - seat.waitingSince;
+    clock.After(0, [this, rank]() { Turn(rank); });
+  }
+
+  void Note(const size_t rank, const std::uint64_t what)
+  {
+    std::uint64_t bits;
+    const double now = clock.Now();
+    std::memcpy(&bits, &now, sizeof(bits));
+    fingerprint = Mix(fingerprint ^ bits, 4 * rank + what);
+  }
+
+  //! For messages: who is where.
+  std::string State() const
+  {
+    std::ostringstream out;
+    for (size_t i = 0; i < seats.size(); ++i)
+    {
+      out << " rank " << i << (seats[i].left ? " left" :
+          seats[i].waiting ? " waits" : " works") << ", has applied "
+          << seats[i].worker->Counts().applied << ";";
+    }
+    out << " at " << clock.Now() << " s";
+    return out.str();
+  }
+
+  SimMachine machine;
+  SimClock clock;
+  Random random;
+  SimNetwork network;
+  std::vector<Seat> seats;
+  std::uint64_t fingerprint = 0;
+};
+
+} // namespace dasgd
+
+#endif

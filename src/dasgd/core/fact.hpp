@@ -1,0 +1,73 @@
+/**
+ * @file fact.hpp
+ *
+ * What all ranks must learn besides gradients.  Facts travel in the same frames
+ * over the same routes, so they arrive exactly once and after every gradient
+ * that their origin sent before.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_CORE_FACT_HPP
+#define DASGD_CORE_FACT_HPP
+
+#include <cstdint>
+#include <string>
+
+namespace dasgd {
+
+//! Why a run ended.
+enum class StopReason : std::uint8_t
+{
+  //! All the work was done (MaxIterations).
+  Budget,
+  //! An epoch improved the objective by less than the tolerance.
+  Tolerance,
+  //! A callback asked to stop.
+  Callback,
+  //! A gradient or an objective was not finite.
+  NonFinite,
+  //! Something threw.
+  Error
+};
+
+inline const char* ToString(const StopReason reason)
+{
+  switch (reason)
+  {
+    case StopReason::Budget: return "maximum number of iterations reached";
+    case StopReason::Tolerance: return "minimized within tolerance";
+    case StopReason::Callback: return "a callback asked to stop";
+    case StopReason::NonFinite: return "objective or gradient not finite";
+    case StopReason::Error: return "an error";
+  }
+  return "unknown";
+}
+
+//! Something that one rank tells all others.
+struct Fact
+{
+  enum class Kind : std::uint8_t
+  {
+    //! The origin computes no more; `count` is how many gradients it computed.
+    Final,
+    //! The origin asks all to stop, for `reason`.
+    Stop
+  };
+
+  //! Texts are cut to this, so that a frame's size is known up front.
+  static constexpr size_t MaxText = 1000;
+
+  Kind kind = Kind::Final;
+  std::uint32_t origin = 0;
+  //! Final: number of gradients.  Stop: the origin's step.
+  std::uint64_t count = 0;
+  StopReason reason = StopReason::Budget;
+  //! The objective that goes with the reason, if any.
+  double value = 0;
+  //! What went wrong, if anything did.
+  std::string text;
+};
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,165 @@
+/**
+ * @file manifest.hpp
+ *
+ * Which gradients a summed update holds.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_CORE_MANIFEST_HPP
+#define DASGD_CORE_MANIFEST_HPP
+
+#include "staleness.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+namespace dasgd {
+
+/**
+ * Consecutive gradients of one origin.  All counters but `count` are running
+ * totals at the origin, so that entries can be folded into one without losing
+ * what stop rules need, and so that every rank gets the same sums bit for bit
+ * however the gradients were bundled on the way.
+ */
+struct ManifestEntry
+{
+  std::uint32_t origin = 0;
+  //! Sequence number of the first gradient, counted from 1.
+  std::uint64_t first = 0;
+  std::uint64_t count = 1;
+  //! Points that the origin has visited so far.
+  std::uint64_t points = 0;
+  //! Epoch of the last gradient, counted from 1 ...
+  std::uint64_t epoch = 0;
+  //! ... and the origin's points and objective in that epoch so far.
+  std::uint64_t epochPoints = 0;
+  double epochObjective = 0;
+  //! Does the manifest hold the gradient's version vector?
+  bool versioned = true;
+};
+
+/**
+ * The entries of a summed update in the order in which they were added, with
+ * the version vectors they were computed at.  Its size is bounded: beyond
+ * Limit() entries, gradients are folded into the last entry of their origin.
+ * Counts and objectives stay exact; version vectors of folded gradients are
+ * dropped (their staleness is then reported as not measured).  That happens
+ * only to a peer that stands still for a long time.
+ */
+class Manifest
+{
+ public:
+  explicit Manifest(const size_t ranks = 1) :
+      ranks(ranks), lastOf(ranks, none) { }
+
+  /**
+   * Entries kept apart for a given number of ranks.  A peer computing a
+   * thousandth as fast as the others is still measured completely on small
+   * jobs; on large ones version vectors are what fills the frame.
+   */
+  static size_t Limit(const size_t ranks)
+  {
+    return std::max<size_t>(64, std::min<size_t>(1024, 65536 / (ranks + 8)));
+  }
+
+  //! Entries that there can be at most.
+  static size_t MaxEntries(const size_t ranks)
+  { return 2 * Limit(ranks) + ranks; }
+
+  /**
+   * Add an entry; it continues where its origin's last entry ended.
+   *
+   * @param entry What to add.
+   * @param version Its version vector, if entry.versioned.
+   */
+  void Add(const ManifestEntry& entry, const std::uint64_t* version)
+  {
+    const size_t last = lastOf[entry.origin];
+    if (last != none && entries.size() >= Limit(ranks))
+    {
+      // An epoch's total stands in the epoch's last entry: keep it as long as
+      // there is room at all.
+      ManifestEntry& old = entries[last];
+      if (old.epoch == entry.epoch ||
+          entries.size() >= 2 * Limit(ranks))
+      {
+        assert(old.first + old.count == entry.first);
+        const std::uint64_t first = old.first;
+        const std::uint64_t count = old.count + entry.count;
+        old = entry;
+        old.first = first;
+        old.count = count;
+        old.versioned = false;
+        gradients += entry.count;
+        return;
+      }
+    }
+    Push(entry, version);
+  }
+
+  //! Add an entry as it is, to rebuild a manifest from a frame.
+  void Push(const ManifestEntry& entry, const std::uint64_t* version)
+  {
+    gradients += entry.count;
+    lastOf[entry.origin] = entries.size();
+    entries.push_back(entry);
+    if (entry.versioned)
+      versions.insert(versions.end(), version, version + ranks);
+    else
+      versions.resize(versions.size() + ranks, 0);
+  }
+
+  //! The last entry of an origin, or null.
+  const ManifestEntry* Last(const size_t origin) const
+  {
+    return (lastOf[origin] == none) ? nullptr : &entries[lastOf[origin]];
+  }
+
+  //! Add all entries of another manifest.
+  void Add(const Manifest& other)
+  {
+    for (size_t i = 0; i < other.entries.size(); ++i)
+      Add(other.entries[i], other.Version(i));
+  }
+
+  void Clear()
+  {
+    for (const ManifestEntry& entry : entries)
+      lastOf[entry.origin] = none;
+    entries.clear();
+    versions.clear();
+    gradients = 0;
+  }
+
+  //! Make room once, so that the loop allocates nothing.
+  void Reserve(const size_t count)
+  {
+    entries.reserve(count);
+    versions.reserve(count * ranks);
+  }
+
+  bool Empty() const { return entries.empty(); }
+  size_t Ranks() const { return ranks; }
+  //! Number of gradients (at least the number of entries).
+  std::uint64_t Gradients() const { return gradients; }
+  const std::vector<ManifestEntry>& Entries() const { return entries; }
+  //! The version vector of the given entry.
+  const std::uint64_t* Version(const size_t entry) const
+  { return versions.data() + entry * ranks; }
+
+ private:
+  static constexpr size_t none = std::numeric_limits<size_t>::max();
+
+  size_t ranks;
+  std::vector<ManifestEntry> entries;
+  //! All version vectors, one after the other.
+  std::vector<std::uint64_t> versions;
+  //! Per origin, its last entry.
+  std::vector<size_t> lastOf;
+  std::uint64_t gradients = 0;
+};
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,154 @@
+/**
+ * @file progress.hpp
+ *
+ * What one rank knows of everybody's progress, and the verdict of ensmallen's
+ * tolerance rule on it.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_CORE_PROGRESS_HPP
+#define DASGD_CORE_PROGRESS_HPP
+
+#include "manifest.hpp"
+#include "work.hpp"
+
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <type_traits>
+
+namespace dasgd {
+
+/**
+ * Collects points and objectives from manifests.  With Sharing::Static an epoch
+ * is complete once all ranks' slices are in; its objective is then the same on
+ * all ranks, bit for bit, since each origin's part was summed by the origin and
+ * the parts are added by rank.  With Sharing::Dynamic an epoch is complete once
+ * so many points are known to be visited; its objective is scaled to one epoch.
+ */
+class Progress
+{
+ public:
+  Progress(const size_t ranks, const size_t epochPoints, const Sharing sharing) :
+      ranks(ranks), epochPoints(epochPoints), sharing(sharing), points(ranks, 0)
+  { }
+
+  /**
+   * Take note of an entry of a manifest.
+   *
+   * @return The objective of the entry's gradients, as far as it can be told
+   *     from the origin's running total.
+   */
+  double Note(const ManifestEntry& entry)
+  {
+    known += entry.points - points[entry.origin];
+    points[entry.origin] = entry.points;
+    if (entry.epoch < current)
+      return 0; // Late in Sharing::Dynamic: that epoch has been judged.
+
+    Epoch& epoch = open[entry.epoch];
+    if (epoch.objectives.empty())
+    {
+      epoch.objectives.assign(ranks, 0);
+      epoch.points.assign(ranks, 0);
+    }
+    epoch.total += entry.epochPoints - epoch.points[entry.origin];
+    epoch.points[entry.origin] = entry.epochPoints;
+    const double gained = entry.epochObjective -
+        epoch.objectives[entry.origin];
+    epoch.objectives[entry.origin] = entry.epochObjective;
+
+    // A rank that runs far ahead of a peer must not pile up sums for ever.
+    if (open.size() > maxOpen)
+      open.erase(open.begin());
+    return gained;
+  }
+
+  //! Points known to be visited, by all ranks.
+  std::uint64_t Points() const { return known; }
+
+  //! The epoch that is under way, from 1.
+  std::uint64_t CurrentEpoch() const { return current; }
+
+  /**
+   * Close the next complete epoch, if there is one.
+   *
+   * @param objective Set to the epoch's objective, summed over its points.
+   */
+  bool CloseEpoch(double& objective)
+  {
+    for (auto it = open.begin(); it != open.end(); ++it)
+    {
+      const bool complete = (sharing == Sharing::Static) ?
+          it->second.total >= epochPoints : known >= it->first * epochPoints;
+      if (!complete)
+        continue; // Epochs complete in order, unless a total was folded away.
+
+      objective = it->second.Objective();
+      if (it->second.total != epochPoints && it->second.total != 0)
+        objective *= double(epochPoints) / double(it->second.total);
+      current = it->first + 1;
+      open.erase(open.begin(), std::next(it));
+      return true;
+    }
+    return false;
+  }
+
+  //! Has the epoch under way any points yet?
+  bool CurrentStarted() const { return !open.empty(); }
+
+  //! The objective of the epoch under way, as far as it is known.
+  double CurrentObjective() const
+  { return open.empty() ? 0 : open.begin()->second.Objective(); }
+
+ private:
+  struct Epoch
+  {
+    std::vector<double> objectives;
+    std::vector<std::uint64_t> points;
+    std::uint64_t total = 0;
+
+    double Objective() const
+    { return std::accumulate(objectives.begin(), objectives.end(), 0.0); }
+  };
+
+  static constexpr size_t maxOpen = 1024;
+
+  size_t ranks;
+  std::uint64_t epochPoints;
+  Sharing sharing;
+  //! Points per origin.
+  std::vector<std::uint64_t> points;
+  std::uint64_t known = 0;
+  std::uint64_t current = 1;
+  //! Epochs that are not complete yet.
+  std::map<std::uint64_t, Epoch> open;
+};
+
+//! ensmallen's rule: stop when an epoch changes the objective too little.
+template<typename ElemType>
+class ToleranceRule
+{
+ public:
+  explicit ToleranceRule(const double tolerance) : tolerance(tolerance) { }
+
+  //! Judge the objective of the next epoch: is this the end?
+  bool Reached(const ElemType objective)
+  {
+    const bool reached = std::abs(last - objective) < tolerance;
+    last = objective;
+    return reached;
+  }
+
+ private:
+  double tolerance;
+  // Larger than any objective, so that the first epoch never ends the run; what
+  // ens::SGD has, where a float turns the largest double into infinity.
+  ElemType last = std::is_same<ElemType, double>::value ?
+      std::numeric_limits<ElemType>::max() :
+      std::numeric_limits<ElemType>::infinity();
+};
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,44 @@
+/**
+ * @file rank_report.hpp
+ *
+ * What one rank did during a run.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_CORE_RANK_REPORT_HPP
+#define DASGD_CORE_RANK_REPORT_HPP
+
+#include "staleness.hpp"
+
+namespace dasgd {
+
+//! Counts and times of one rank; a plain value.
+struct RankReport
+{
+  //! Gradients computed here, and applied here (from all ranks).
+  std::uint64_t computed = 0;
+  std::uint64_t applied = 0;
+  //! Points visited here.
+  std::uint64_t points = 0;
+  double secondsComputing = 0;
+  //! Seconds spent on receiving, applying, relaying and sending.
+  double secondsExchanging = 0;
+  //! Seconds with nothing to do: waiting for the others to finish.
+  double secondsIdle = 0;
+  std::uint64_t framesSent = 0;
+  std::uint64_t framesReceived = 0;
+  std::uint64_t bytesSent = 0;
+  std::uint64_t bytesReceived = 0;
+  //! Most gradients that came in one frame.
+  std::uint64_t largestFrame = 0;
+  //! Vectors held besides iterate and gradient: at most, and what bounds them.
+  std::uint64_t peakVectors = 0;
+  std::uint64_t vectorBound = 0;
+  //! Largest difference to rank 0's iterate before it was copied to all.
+  double deviation = 0;
+  StalenessMeter staleness;
+};
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,277 @@
+/**
+ * @file report_impl.hpp
+ *
+ * Implementation of the report.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_CORE_REPORT_IMPL_HPP
+#define DASGD_CORE_REPORT_IMPL_HPP
+
+// In case it hasn't been included yet.
+#include "report.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <iomanip>
+#include <sstream>
+
+namespace dasgd {
+
+inline std::uint64_t Report::Gradients() const
+{
+  std::uint64_t sum = 0;
+  for (const RankReport& rank : ranks)
+    sum += rank.computed;
+  return sum;
+}
+
+inline std::uint64_t Report::Points() const
+{
+  std::uint64_t sum = 0;
+  for (const RankReport& rank : ranks)
+    sum += rank.points;
+  return sum;
+}
+
+inline std::uint64_t Report::Overrun() const
+{
+  const std::uint64_t points = Points();
+  return (maxIterations != 0 && points > maxIterations) ?
+      points - maxIterations : 0;
+}
+
+inline double Report::StalenessAverage() const
+{
+  double largest = 0;
+  for (const RankReport& rank : ranks)
+    largest = std::max(largest, rank.staleness.Mean());
+  return largest;
+}
+
+inline std::uint64_t Report::StalenessMax() const
+{
+  std::uint64_t largest = 0;
+  for (const RankReport& rank : ranks)
+    largest = std::max(largest, rank.staleness.Max());
+  return largest;
+}
+
+inline double Report::Deviation() const
+{
+  double largest = 0;
+  for (const RankReport& rank : ranks)
+    largest = std::max(largest, rank.deviation);
+  return largest;
+}
+
+inline bool Report::WaitedLong() const
+{
+  double idle = 0;
+  for (const RankReport& rank : ranks)
+    idle += rank.secondsIdle;
+  return ranks.size() > 1 && sharing == dasgd::Sharing::Static &&
+      seconds > 1 && idle > 0.2 * seconds * double(ranks.size());
+}
+
+inline std::string Report::Reason() const
+{
+  std::string text = ToString(reason);
+  if (reason != StopReason::Budget)
+  {
+    text += " (rank " + std::to_string(stopRank) + ", step " +
+        std::to_string(stopStep) + ")";
+    if (!stopText.empty())
+      text += ": " + stopText;
+  }
+  return text;
+}
+
+namespace report {
+
+//! A number in as few characters as say enough.
+inline std::string Short(const double value)
+{
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.4g", value);
+  return text;
+}
+
+inline std::string Bytes(const std::uint64_t bytes)
+{
+  const char* units[] = { "B", "kB", "MB", "GB", "TB" };
+  double value = double(bytes);
+  size_t unit = 0;
+  for (; value >= 1000 && unit < 4; ++unit)
+    value /= 1000;
+  return Short(value) + " " + units[unit];
+}
+
+//! JSON knows no infinity and no NaN.
+inline std::string JsonNumber(const double value)
+{
+  if (!std::isfinite(value))
+    return "null";
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.17g", value);
+  return text;
+}
+
+inline std::string JsonString(const std::string& value)
+{
+  std::string text = "\"";
+  for (const char c : value)
+  {
+    if (c == '"' || c == '\\')
+      text += std::string("\\") + c;
+    else if (static_cast<unsigned char>(c) < 0x20)
+    {
+      char code[8];
+      std::snprintf(code, sizeof(code), "\\u%04x", unsigned(c));
+      text += code;
+    }
+    else
+      text += c;
+  }
+  return text + "\"";
+}
+
+} // namespace report
+
+inline std::string Report::Json() const
+{
+  using report::JsonNumber;
+  using report::JsonString;
+  std::ostringstream out;
+  out << "{\n"
+      << "  \"algorithm\": " << JsonString(algorithm) << ",\n"
+      << "  \"ranks\": " << ranks.size() << ",\n"
+      << "  \"topology\": " << JsonString(topology) << ",\n"
+      << "  \"data\": " << JsonString(ToString(data)) << ",\n"
+      << "  \"sharing\": " << JsonString(ToString(sharing)) << ",\n"
+      << "  \"elements\": " << elements << ",\n"
+      << "  \"element_bytes\": " << elementBytes << ",\n"
+      << "  \"epoch_points\": " << epochPoints << ",\n"
+      << "  \"max_iterations\": " << maxIterations << ",\n"
+      << "  \"seconds\": " << JsonNumber(seconds) << ",\n"
+      << "  \"objective\": " << JsonNumber(objective) << ",\n"
+      << "  \"gradients\": " << Gradients() << ",\n"
+      << "  \"points\": " << Points() << ",\n"
+      << "  \"overrun\": " << Overrun() << ",\n"
+      << "  \"staleness_avg\": " << JsonNumber(StalenessAverage()) << ",\n"
+      << "  \"staleness_max\": " << StalenessMax() << ",\n"
+      << "  \"deviation\": " << JsonNumber(Deviation()) << ",\n"
+      << "  \"stopped\": " << JsonString(Reason()) << ",\n"
+      << "  \"outside_theorem\": " << JsonString(outsideTheorem) << ",\n"
+      << "  \"per_rank\": [";
+  for (size_t i = 0; i < ranks.size(); ++i)
+  {
+    const RankReport& r = ranks[i];
+    out << (i == 0 ? "\n" : ",\n")
+        << "    {\"rank\": " << i
+        << ", \"computed\": " << r.computed
+        << ", \"applied\": " << r.applied
+        << ", \"points\": " << r.points
+        << ", \"seconds_computing\": " << JsonNumber(r.secondsComputing)
+        << ", \"seconds_exchanging\": " << JsonNumber(r.secondsExchanging)
+        << ", \"seconds_idle\": " << JsonNumber(r.secondsIdle)
+        << ", \"frames_sent\": " << r.framesSent
+        << ", \"frames_received\": " << r.framesReceived
+        << ", \"bytes_sent\": " << r.bytesSent
+        << ", \"bytes_received\": " << r.bytesReceived
+        << ", \"largest_frame\": " << r.largestFrame
+        << ", \"peak_vectors\": " << r.peakVectors
+        << ", \"vector_bound\": " << r.vectorBound
+        << ", \"deviation\": " << JsonNumber(r.deviation)
+        << ", \"staleness_mean\": " << JsonNumber(r.staleness.Mean())
+        << ", \"staleness_max\": " << r.staleness.Max()
+        << ", \"staleness_measured\": " << r.staleness.Measured()
+        << ", \"staleness_skipped\": " << r.staleness.Skipped()
+        << "}";
+  }
+  out << "\n  ]\n}\n";
+  return out.str();
+}
+
+inline std::ostream& operator<<(std::ostream& stream, const Report& report)
+{
+  using report::Bytes;
+  using report::Short;
+  std::ostringstream out;
+  if (report.ranks.empty())
+    return stream << "No run to report on yet.\n";
+
+  out << report.algorithm << ", " << report.ranks.size() << " rank"
+      << (report.ranks.size() == 1 ? "" : "s") << ", topology "
+      << report.topology << ", " << ToString(report.data) << " data, "
+      << ToString(report.sharing) << " sharing\n"
+      << "model: " << report.elements << " elements of "
+      << report.elementBytes << " bytes\n"
+      << "stopped: " << report.Reason() << "\n"
+      << "objective " << Short(report.objective) << ", " << report.Gradients()
+      << " gradients, " << report.Points() << " points ("
+      << Short(double(report.Points()) / double(std::max<std::uint64_t>(1,
+          report.epochPoints))) << " epochs), " << Short(report.seconds)
+      << " s, " << Short(double(report.Gradients()) /
+          std::max(report.seconds, 1e-9)) << " gradients/s\n";
+  if (report.Overrun() > 0)
+  {
+    out << "points beyond MaxIterations, in flight when it was reached: "
+        << report.Overrun() << "\n";
+  }
+
+  const std::vector<std::string> heads = { "rank", "computed", "applied",
+      "points", "compute s", "exchange s", "idle s", "sent", "received",
+      "frames", "most/frame", "vectors", "S mean", "S max" };
+  std::vector<std::vector<std::string>> rows(1, heads);
+  std::uint64_t skipped = 0;
+  for (size_t i = 0; i < report.ranks.size(); ++i)
+  {
+    const RankReport& r = report.ranks[i];
+    skipped += r.staleness.Skipped();
+    rows.push_back({ std::to_string(i), std::to_string(r.computed),
+        std::to_string(r.applied), std::to_string(r.points),
+        Short(r.secondsComputing), Short(r.secondsExchanging),
+        Short(r.secondsIdle), Bytes(r.bytesSent), Bytes(r.bytesReceived),
+        std::to_string(r.framesSent) + "/" + std::to_string(r.framesReceived),
+        std::to_string(r.largestFrame), std::to_string(r.peakVectors) + "/" +
+        std::to_string(r.vectorBound), Short(r.staleness.Mean()),
+        std::to_string(r.staleness.Max()) });
+  }
+  std::vector<size_t> widths(heads.size(), 0);
+  for (const std::vector<std::string>& row : rows)
+    for (size_t c = 0; c < row.size(); ++c)
+      widths[c] = std::max(widths[c], row[c].size());
+  for (const std::vector<std::string>& row : rows)
+  {
+    for (size_t c = 0; c < row.size(); ++c)
+      out << (c == 0 ? "" : "  ") << std::setw(int(widths[c])) << row[c];
+    out << "\n";
+  }
+
+  out << "staleness: S_avg " << Short(report.StalenessAverage()) << ", S_max "
+      << report.StalenessMax();
+  if (skipped > 0)
+  {
+    out << " (not measured for " << skipped << " gradients that were folded "
+        << "while a peer stood still)";
+  }
+  out << "\n";
+  if (!report.outsideTheorem.empty())
+    out << "outside the paper's theorem: " << report.outsideTheorem << "\n";
+  if (report.ranks.size() > 1)
+  {
+    out << "replicas differed by at most " << Short(report.Deviation())
+        << " before rank 0's model became everyone's\n";
+  }
+  if (report.WaitedLong())
+  {
+    out << "ranks waited long for the slowest one; "
+        << "Sharing() = dasgd::Sharing::Dynamic lets fast ranks do more\n";
+  }
+  return stream << out.str();
+}
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,192 @@
+/**
+ * @file work.hpp
+ *
+ * Who visits which points: divides the work of one ens::SGD over the ranks.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_CORE_WORK_HPP
+#define DASGD_CORE_WORK_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace dasgd {
+
+//! Where the data is.
+enum class Data : std::uint8_t
+{
+  //! Every rank holds the whole data set.
+  Replicated,
+  //! Every rank holds points of its own.
+  Sharded
+};
+
+//! How the work is divided.
+enum class Sharing : std::uint8_t
+{
+  //! Every rank visits its share, as in one ens::SGD divided by n.
+  Static,
+  //! Every rank goes on until all together have visited enough points.
+  Dynamic
+};
+
+inline const char* ToString(const Data data)
+{ return data == Data::Replicated ? "replicated" : "sharded"; }
+
+inline const char* ToString(const Sharing sharing)
+{ return sharing == Sharing::Static ? "static" : "dynamic"; }
+
+//! The next points to visit.
+struct Batch
+{
+  size_t begin = 0;
+  size_t size = 0;
+  //! The epoch they count for, from 1.
+  std::uint64_t epoch = 0;
+};
+
+/**
+ * The walk of one rank over its data.  With replicated data all ranks share one
+ * order, cut into n slices; a rank starts at its own slice and walks on, slice
+ * by slice, around the order.  So in each epoch the ranks visit every point
+ * once, and each rank comes past the whole data set in n epochs, after which
+ * the order is shuffled: as many shuffles per gradient as in ens::SGD.
+ */
+class Work
+{
+ public:
+  /**
+   * @param points Points that each rank holds (all the same if replicated).
+   * @param rank This rank.
+   * @param maxIterations Points to visit over all ranks (0: no limit).
+   */
+  Work(const std::vector<size_t>& points,
+       const size_t rank,
+       const Data data,
+       const Sharing sharing,
+       const size_t batchSize,
+       const size_t maxIterations) :
+      rank(rank),
+      ranks(points.size()),
+      data(data),
+      sharing(sharing),
+      batchSize(batchSize),
+      maxIterations(maxIterations),
+      held(points[rank])
+  {
+    // Slice i of the epoch is [begins[i], begins[i + 1]).
+    begins.assign(ranks + 1, 0);
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      begins[i + 1] = begins[i] + ((data == Data::Sharded) ? points[i] :
+          points[0] / ranks + (i < points[0] % ranks));
+    }
+    cursor = (data == Data::Sharded) ? 0 : begins[rank];
+    StartEpoch(0);
+  }
+
+  //! Points in one epoch, over all ranks.
+  size_t EpochPoints() const { return begins[ranks]; }
+
+  /**
+   * Is there a batch left?
+   *
+   * @param known Points known to be visited, by all ranks.
+   */
+  bool Left(const std::uint64_t known) const
+  {
+    if (sharing == Sharing::Static)
+      return leftInEpoch > 0;
+    return maxIterations == 0 || known < maxIterations;
+  }
+
+  //! The next batch; call only if there is one left.
+  Batch Next(const std::uint64_t known)
+  {
+    Batch batch;
+    batch.begin = cursor;
+    batch.size = std::min(batchSize, held - cursor);
+    if (sharing == Sharing::Static)
+    {
+      batch.size = std::min<size_t>(batch.size, leftInEpoch);
+      batch.epoch = epoch + 1;
+    }
+    else
+    {
+      if (maxIterations != 0)
+        batch.size = size_t(std::min<std::uint64_t>(batch.size,
+            maxIterations - known));
+      batch.epoch = known / EpochPoints() + 1;
+    }
+
+    cursor = (cursor + batch.size) % held;
+    walked += batch.size;
+    if (sharing == Sharing::Static)
+    {
+      leftInEpoch -= batch.size;
+      if (leftInEpoch == 0)
+        StartEpoch(epoch + 1);
+    }
+    return batch;
+  }
+
+  //! Did the last batch end a pass over all the points this rank holds?
+  bool PassEnded() const { return walked > 0 && walked % held == 0; }
+
+  //! Points visited by this rank.
+  std::uint64_t Walked() const { return walked; }
+
+ private:
+  //! How many points does this rank visit in the given epoch (from 0)?
+  void StartEpoch(const std::uint64_t next)
+  {
+    epoch = next;
+    const size_t slice = (data == Data::Sharded) ? rank :
+        size_t((rank + epoch) % ranks);
+    const std::uint64_t all = EpochPoints();
+    const std::uint64_t done = epoch * all;
+    if (maxIterations == 0 || done + all <= maxIterations)
+      leftInEpoch = begins[slice + 1] - begins[slice];
+    else if (done >= maxIterations)
+      leftInEpoch = 0;
+    else
+    {
+      // The last epoch is cut short: every slice in proportion, so that the
+      // parts add up to what is left.
+      const std::uint64_t left = maxIterations - done;
+      leftInEpoch = Part(begins[slice + 1], left, all) -
+          Part(begins[slice], left, all);
+    }
+  }
+
+  //! floor(a * b / c) for b < c without overflow in the product.
+  static std::uint64_t Part(const std::uint64_t a,
+                            const std::uint64_t b,
+                            const std::uint64_t c)
+  {
+    __extension__ using Wide = unsigned __int128;
+    return std::uint64_t(Wide(a) * b / c);
+  }
+
+  size_t rank;
+  size_t ranks;
+  Data data;
+  Sharing sharing;
+  size_t batchSize;
+  size_t maxIterations;
+  //! Points that this rank holds.
+  size_t held;
+  std::vector<std::uint64_t> begins;
+  size_t cursor = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t leftInEpoch = 0;
+  std::uint64_t walked = 0;
+};
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,211 @@
+/**
+ * @file settings.hpp
+ *
+ * What the user sets: the attributes of ens::SGD, and those of a decentralized
+ * run.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_OPTIMIZER_SETTINGS_HPP
+#define DASGD_OPTIMIZER_SETTINGS_HPP
+
+#include "../core/report.hpp"
+#include "../core/topology.hpp"
+#include "../core/work.hpp"
+#include "../transport/mpi_communicator.hpp"
+#include "ensmallen.hpp"
+
+namespace dasgd {
+
+/**
+ * Policies that were instantiated for a type and shape of iterate.  They refer
+ * to the optimizer that made them, so a copy of an optimizer starts without.
+ */
+struct PolicyState
+{
+  ens::Any update;
+  ens::Any decay;
+  size_t rows = 0;
+  size_t cols = 0;
+
+  PolicyState() = default;
+  PolicyState(const PolicyState&) : PolicyState() { }
+  PolicyState& operator=(const PolicyState&)
+  {
+    Clean();
+    return *this;
+  }
+  ~PolicyState() { Clean(); }
+
+  void Clean()
+  {
+    update.Clean();
+    decay.Clean();
+  }
+};
+
+/**
+ * The attributes that all optimizers of this library have.  The optimizers
+ * themselves define Optimize(), since mlpack looks for it in the very class
+ * that is handed to Train().
+ *
+ * @tparam UpdatePolicyType Update policy, as in ens::SGD.
+ * @tparam DecayPolicyType Decay policy, as in ens::SGD.
+ */
+template<typename UpdatePolicyType, typename DecayPolicyType>
+class Settings
+{
+ public:
+  //! The parameters of ens::SGD.
+  Settings(const double stepSize,
+           const size_t batchSize,
+           const size_t maxIterations,
+           const double tolerance,
+           const bool shuffle,
+           const UpdatePolicyType& updatePolicy,
+           const DecayPolicyType& decayPolicy,
+           const bool resetPolicy,
+           const bool exactObjective) :
+      stepSize(stepSize),
+      batchSize(batchSize),
+      maxIterations(maxIterations),
+      tolerance(tolerance),
+      shuffle(shuffle),
+      exactObjective(exactObjective),
+      updatePolicy(updatePolicy),
+      decayPolicy(decayPolicy),
+      resetPolicy(resetPolicy)
+  { }
+
+  //! Get the step size.
+  double StepSize() const { return stepSize; }
+  //! Modify the step size.
+  double& StepSize() { return stepSize; }
+
+  //! Get the batch size.
+  size_t BatchSize() const { return batchSize; }
+  //! Modify the batch size.
+  size_t& BatchSize() { return batchSize; }
+
+  //! Get the number of points to visit, over all ranks (0: no limit).
+  size_t MaxIterations() const { return maxIterations; }
+  //! Modify the number of points to visit, over all ranks (0: no limit).
+  size_t& MaxIterations() { return maxIterations; }
+
+  //! Get the tolerance for termination.
+  double Tolerance() const { return tolerance; }
+  //! Modify the tolerance for termination.
+  double& Tolerance() { return tolerance; }
+
+  //! Get whether the points are shuffled.
+  bool Shuffle() const { return shuffle; }
+  //! Modify whether the points are shuffled.
+  bool& Shuffle() { return shuffle; }
+
+  //! Get whether the objective over all points is computed at the end.
+  bool ExactObjective() const { return exactObjective; }
+  //! Modify whether the objective over all points is computed at the end.
+  bool& ExactObjective() { return exactObjective; }
+
+  //! Get whether policies start afresh in each Optimize().
+  bool ResetPolicy() const { return resetPolicy; }
+  //! Modify whether policies start afresh in each Optimize().
+  bool& ResetPolicy() { return resetPolicy; }
+
+  //! Get the update policy.
+  const UpdatePolicyType& UpdatePolicy() const { return updatePolicy; }
+  //! Modify the update policy.
+  UpdatePolicyType& UpdatePolicy() { return updatePolicy; }
+
+  //! Get the instantiated update policy; check its type with Has().
+  const ens::Any& InstUpdatePolicy() const { return state.update; }
+  //! Modify the instantiated update policy; check its type with Has().
+  ens::Any& InstUpdatePolicy() { return state.update; }
+
+  //! Get the decay policy.
+  const DecayPolicyType& DecayPolicy() const { return decayPolicy; }
+  //! Modify the decay policy.
+  DecayPolicyType& DecayPolicy() { return decayPolicy; }
+
+  //! Get the instantiated decay policy; check its type with Has().
+  const ens::Any& InstDecayPolicy() const { return state.decay; }
+  //! Modify the instantiated decay policy; check its type with Has().
+  ens::Any& InstDecayPolicy() { return state.decay; }
+
+  //! Get how the ranks are connected (default: complete).
+  const dasgd::Topology& Topology() const { return topology; }
+  //! Modify how the ranks are connected; a text will do: "ring".
+  dasgd::Topology& Topology() { return topology; }
+
+  //! Get which ranks take part (default: all).
+  MPI_Comm Communicator() const { return communicator; }
+  //! Modify which ranks take part.
+  MPI_Comm& Communicator() { return communicator; }
+
+  //! Get where the data is (default: every rank holds all of it).
+  dasgd::Data Data() const { return data; }
+  //! Modify where the data is.
+  dasgd::Data& Data() { return data; }
+
+  //! Get how the work is divided (default: every rank does its share).
+  dasgd::Sharing Sharing() const { return sharing; }
+  //! Modify how the work is divided.
+  dasgd::Sharing& Sharing() { return sharing; }
+
+  //! Get the seed of the common order of points (0: drawn by rank 0).
+  size_t Seed() const { return seed; }
+  //! Modify the seed of the common order of points (0: drawn by rank 0).
+  size_t& Seed() { return seed; }
+
+  //! Get the account of the last Optimize().
+  const dasgd::Report& Report() const { return report; }
+
+ protected:
+  ~Settings() = default;
+  Settings(const Settings&) = default;
+  Settings& operator=(const Settings&) = default;
+
+  //! Policies for an iterate of this type and shape, as ens::SGD keeps them.
+  template<typename InstUpdateType, typename InstDecayType>
+  void Instantiate(const size_t rows, const size_t cols)
+  {
+    const bool fits = state.update.template Has<InstUpdateType>() &&
+        state.decay.template Has<InstDecayType>() && state.rows == rows &&
+        state.cols == cols;
+    if (fits && !resetPolicy)
+      return;
+    state.Clean();
+    state.decay.template Set<InstDecayType>(new InstDecayType(decayPolicy));
+    state.update.template Set<InstUpdateType>(
+        new InstUpdateType(updatePolicy, rows, cols));
+    state.rows = rows;
+    state.cols = cols;
+  }
+
+ private:
+  template<typename AlgorithmType>
+  friend class Training;
+
+  double stepSize;
+  size_t batchSize;
+  size_t maxIterations;
+  double tolerance;
+  bool shuffle;
+  bool exactObjective;
+  UpdatePolicyType updatePolicy;
+  DecayPolicyType decayPolicy;
+  bool resetPolicy;
+
+  dasgd::Topology topology;
+  MPI_Comm communicator = MPI_COMM_WORLD;
+  dasgd::Data data = dasgd::Data::Replicated;
+  dasgd::Sharing sharing = dasgd::Sharing::Static;
+  size_t seed = 0;
+
+  PolicyState state;
+  dasgd::Report report;
+};
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,99 @@
+/**
+ * @file training.hpp
+ *
+ * The life of Optimize(): handshake, start, the algorithm, the last copy, the
+ * report.  The same for every algorithm, and one way out of it.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_OPTIMIZER_TRAINING_HPP
+#define DASGD_OPTIMIZER_TRAINING_HPP
+
+#include "../algorithms/outcome.hpp"
+#include "../core/report.hpp"
+#include "blas_threads.hpp"
+#include "callbacks.hpp"
+#include "handshake.hpp"
+#include "separable_problem.hpp"
+#include "settings.hpp"
+
+#include <chrono>
+
+namespace dasgd {
+
+/**
+ * Trains with a given algorithm.
+ *
+ * @tparam AlgorithmType See DasgdAlgorithm.
+ */
+template<typename AlgorithmType>
+class Training
+{
+ public:
+  /**
+   * What the optimizers' Optimize() calls.
+   *
+   * @param optimizer The user's optimizer; callbacks get to see it.
+   * @param settings The same object as its base.
+   * @param function Function to minimize.
+   * @param iterateIn Starting point (rank 0's counts); becomes the result.
+   * @param callbacks Callbacks.
+   * @return The objective, as ens::SGD means it, over all ranks.
+   */
+  template<typename OptimizerType,
+           typename UpdatePolicyType,
+           typename DecayPolicyType,
+           typename SeparableFunctionType,
+           typename MatType,
+           typename GradType,
+           typename... CallbackTypes>
+  static typename MatType::elem_type Optimize(
+      OptimizerType& optimizer,
+      Settings<UpdatePolicyType, DecayPolicyType>& settings,
+      SeparableFunctionType& functionIn,
+      MatType& iterateIn,
+      CallbackTypes&... callbacks);
+
+ private:
+  //! What all ranks know of each other after the handshake.
+  struct Agreed
+  {
+    std::vector<size_t> points;
+    std::uint64_t seed = 0;
+  };
+
+  //! Compare with all other ranks; throws on all of them if something is off.
+  template<typename UpdatePolicyType,
+           typename DecayPolicyType,
+           typename ElemType>
+  static Agreed ShakeHands(
+      const MpiCommunicator& comm,
+      const Settings<UpdatePolicyType, DecayPolicyType>& settings,
+      size_t rows,
+      size_t cols,
+      size_t points,
+      ElemType);
+
+  //! What is wrong with this rank's settings, or nothing.
+  template<typename SettingsType>
+  static std::string Complaint(const SettingsType& settings,
+                               const MpiCommunicator& comm,
+                               size_t vectorBytes,
+                               size_t points);
+
+  //! Rank 0's iterate becomes everyone's; returns how far this one was off.
+  template<typename ElemType>
+  static double CopyFromRoot(const MpiCommunicator& comm,
+                             ElemType* iterate,
+                             size_t elements);
+
+  //! Run something of the user's at the end; keep what it throws.
+  template<typename ActionType>
+  static void Guard(std::exception_ptr& exception, ActionType&& action);
+};
+
+} // namespace dasgd
+
+#include "training_impl.hpp"
+
+#endif

@@ -1,0 +1,333 @@
+/**
+ * @file training_impl.hpp
+ *
+ * Implementation of the life of Optimize().
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_OPTIMIZER_TRAINING_IMPL_HPP
+#define DASGD_OPTIMIZER_TRAINING_IMPL_HPP
+
+// In case it hasn't been included yet.
+#include "training.hpp"
+
+namespace dasgd {
+
+template<typename AlgorithmType>
+template<typename OptimizerType,
+         typename UpdatePolicyType,
+         typename DecayPolicyType,
+         typename SeparableFunctionType,
+         typename MatType,
+         typename GradType,
+         typename... CallbackTypes>
+typename MatType::elem_type Training<AlgorithmType>::Optimize(
+    OptimizerType& optimizer,
+    Settings<UpdatePolicyType, DecayPolicyType>& settings,
+    SeparableFunctionType& functionIn,
+    MatType& iterateIn,
+    CallbackTypes&... callbacksIn)
+{
+  using ElemType = typename MatType::elem_type;
+  using BaseMatType = typename ens::MatTypeTraits<MatType>::BaseMatType;
+  using BaseGradType = typename ens::MatTypeTraits<GradType>::BaseMatType;
+  static_assert(std::is_same<BaseMatType, arma::Mat<ElemType>>::value &&
+                std::is_same<BaseGradType, BaseMatType>::value,
+      "dasgd: the iterate must be a dense arma::mat or arma::fmat (or a vector "
+      "of either), and the gradient of the same type; call Optimize(function, "
+      "iterate) without naming another gradient type.");
+  using FunctionType = ens::Function<SeparableFunctionType, BaseMatType,
+      BaseGradType>;
+  using UpdateType = typename UpdatePolicyType::template Policy<BaseMatType,
+      BaseGradType>;
+  using DecayType = typename DecayPolicyType::template Policy<BaseMatType,
+      BaseGradType>;
+  using CallbacksType = Callbacks<OptimizerType, FunctionType,
+      CallbackTypes...>;
+  constexpr bool vanilla =
+      std::is_same<UpdatePolicyType, ens::VanillaUpdate>::value &&
+      std::is_same<DecayPolicyType, ens::NoDecay>::value;
+
+  // The same checks as in ens::SGD.
+  ens::traits::CheckSeparableFunctionTypeAPI<FunctionType, BaseMatType,
+      BaseGradType>();
+  ens::RequireFloatingPointType<BaseMatType>();
+  ens::RequireFloatingPointType<BaseGradType>();
+  ens::RequireSameInternalTypes<BaseMatType, BaseGradType>();
+
+  FunctionType& function = static_cast<FunctionType&>(functionIn);
+  // In place: a network reads its parameters from this very memory.
+  BaseMatType& iterate = static_cast<BaseMatType&>(iterateIn);
+
+  // Handshake.
+  const MpiCommunicator comm(settings.communicator);
+  const auto start = std::chrono::steady_clock::now();
+  const size_t held = function.NumFunctions();
+  const Agreed agreed = ShakeHands(comm, settings, iterate.n_rows,
+      iterate.n_cols, held, ElemType());
+  const size_t maxIterations = settings.maxIterations;
+  const Work work(agreed.points, comm.Rank(), settings.data, settings.sharing,
+      settings.batchSize, maxIterations);
+  const BlasThreads threads(comm.Size() > 1 ? comm.RanksHere() : 1);
+
+  // Start: all from the same point.
+  if (comm.Size() > 1)
+    comm.Broadcast(iterate.memptr(), iterate.n_elem * sizeof(ElemType));
+
+  settings.template Instantiate<UpdateType, DecayType>(iterate.n_rows,
+      iterate.n_cols);
+  const double stepSize = settings.stepSize;
+  CallbacksType callbacks(optimizer, function, callbacksIn...);
+  SeparableProblem<OptimizerType, FunctionType, BaseMatType, UpdateType,
+      DecayType, vanilla, CallbacksType> problem(optimizer, function, iterate,
+      settings.state.update.template As<UpdateType>(),
+      settings.state.decay.template As<DecayType>(), callbacks, work,
+      comm.Size(), comm.Rank(), agreed.seed, settings.seed != 0);
+
+  // The algorithm: returns on all ranks, whatever happened.
+  Outcome outcome = AlgorithmType::Run(comm, settings.topology,
+      iterate.memptr(), iterate.n_elem, problem);
+  if (settings.resetPolicy)
+    settings.stepSize = stepSize; // Decay worked on it.
+
+  // Agree.
+  outcome.counts.deviation = CopyFromRoot(comm, iterate.memptr(),
+      iterate.n_elem);
+  ElemType objective = problem.Objective(outcome.stopped, outcome.stop);
+  const bool failed = outcome.stopped &&
+      (outcome.stop.reason == StopReason::Error ||
+       outcome.stop.reason == StopReason::NonFinite);
+  if (settings.exactObjective && !failed)
+  {
+    ElemType part = 0;
+    Guard(outcome.exception, [&]() { part = problem.ExactPart(settings.data); });
+    objective = 0;
+    for (const double other : comm.Gather(double(part)))
+      objective += ElemType(other);
+  }
+  Guard(outcome.exception, [&]() { callbacks.EndOptimization(iterate); });
+
+  // The report, the same everywhere; and what may have been thrown late.
+  dasgd::Report& report = settings.report;
+  report = dasgd::Report();
+  report.algorithm = AlgorithmType::Name();
+  report.topology = settings.topology.Name();
+  report.data = settings.data;
+  report.sharing = settings.sharing;
+  report.elements = iterate.n_elem;
+  report.elementBytes = sizeof(ElemType);
+  report.epochPoints = work.EpochPoints();
+  report.maxIterations = maxIterations;
+  report.objective = double(objective);
+  if (!vanilla)
+  {
+    report.outsideTheorem = "it covers plain steps of a fixed size, this run "
+        "has " + TypeName<UpdatePolicyType>() + " and " +
+        TypeName<DecayPolicyType>();
+  }
+
+  std::string text;
+  if (outcome.exception)
+  {
+    Guard(outcome.exception, []() { });
+    try { std::rethrow_exception(outcome.exception); }
+    catch (const std::exception& e) { text = e.what(); }
+    catch (...) { text = "an exception that is not a std::exception"; }
+    if (text.empty())
+      text = "an exception without a text";
+  }
+  const double seconds = std::chrono::duration<double>(
+      std::chrono::steady_clock::now() - start).count();
+  for (const double other : comm.Gather(seconds))
+    report.seconds = std::max(report.seconds, other);
+  const std::string counts(reinterpret_cast<const char*>(&outcome.counts),
+      sizeof(outcome.counts));
+  for (const std::string& other : comm.Gather(counts + text))
+  {
+    RankReport rank;
+    std::memcpy(&rank, other.data(), sizeof(rank));
+    const std::string theirs = other.substr(sizeof(rank));
+    if (!theirs.empty() && !(outcome.stopped &&
+        outcome.stop.reason == StopReason::Error))
+    {
+      outcome.stopped = true;
+      outcome.stop = Fact();
+      outcome.stop.reason = StopReason::Error;
+      outcome.stop.origin = std::uint32_t(report.ranks.size());
+      outcome.stop.count = rank.computed;
+      outcome.stop.text = theirs;
+    }
+    report.ranks.push_back(rank);
+  }
+  if (outcome.stopped)
+  {
+    report.reason = outcome.stop.reason;
+    report.stopRank = outcome.stop.origin;
+    report.stopStep = outcome.stop.count;
+    report.stopText = outcome.stop.text;
+  }
+
+  if (outcome.exception)
+    std::rethrow_exception(outcome.exception);
+  if (outcome.stopped && outcome.stop.reason == StopReason::Error)
+  {
+    throw std::runtime_error(std::string(AlgorithmType::Name()) +
+        "::Optimize(): rank " + std::to_string(outcome.stop.origin) +
+        " failed at step " + std::to_string(outcome.stop.count) + ": " +
+        outcome.stop.text);
+  }
+  if (comm.Rank() == 0 && !outcome.stopped)
+  {
+    ens::Info << AlgorithmType::Name() << ": maximum iterations ("
+        << maxIterations << ") reached; terminating optimization."
+        << std::endl;
+  }
+  return objective;
+}
+
+template<typename AlgorithmType>
+template<typename UpdatePolicyType,
+         typename DecayPolicyType,
+         typename ElemType>
+typename Training<AlgorithmType>::Agreed Training<AlgorithmType>::ShakeHands(
+    const MpiCommunicator& comm,
+    const Settings<UpdatePolicyType, DecayPolicyType>& settings,
+    const size_t rows,
+    const size_t cols,
+    const size_t points,
+    ElemType)
+{
+  const std::uint16_t one = 1;
+  Handshake handshake;
+  handshake.Require("the algorithm and its version",
+      AlgorithmType::Name() + std::string(" ") +
+      std::to_string(FrameHeader::Version) +
+      (*reinterpret_cast<const std::uint8_t*>(&one) ? " little-endian" :
+      " big-endian"), "run the same build of the program on every rank");
+  handshake.Require("the element type", TypeName<ElemType>());
+  handshake.Require("the rows of the iterate", rows);
+  handshake.Require("the columns of the iterate", cols);
+  handshake.Require("StepSize()", settings.StepSize());
+  handshake.Require("BatchSize()", settings.BatchSize());
+  handshake.Require("MaxIterations()", settings.MaxIterations());
+  handshake.Require("Tolerance()", settings.Tolerance());
+  handshake.Require("Shuffle()", settings.Shuffle());
+  handshake.Require("ExactObjective()", settings.ExactObjective());
+  handshake.Require("Topology()", settings.Topology().Name());
+  handshake.Require("Data()", std::string(ToString(settings.Data())));
+  handshake.Require("Sharing()", std::string(ToString(settings.Sharing())));
+  handshake.Require("Seed()", settings.Seed());
+  handshake.Require("the update policy", TypeName<UpdatePolicyType>());
+  handshake.Require("the decay policy", TypeName<DecayPolicyType>());
+  if (settings.Data() == Data::Replicated)
+  {
+    handshake.Require("the number of points", std::to_string(points), "give "
+        "every rank the same data, or set Data() = dasgd::Data::Sharded if "
+        "every rank has points of its own");
+  }
+  handshake.Problem(Complaint(settings, comm, rows * cols * sizeof(ElemType),
+      points));
+  handshake.Agree(comm, std::string(AlgorithmType::Name()) + "::Optimize()");
+
+  Agreed agreed;
+  for (const std::uint64_t held : comm.Gather(std::uint64_t(points)))
+    agreed.points.push_back(size_t(held));
+  agreed.seed = settings.Seed();
+  if (comm.Size() > 1 && settings.Shuffle() && agreed.seed == 0)
+  {
+    // From rank 0's own random numbers: a program that seeds them gets the same
+    // order each time.
+    const arma::uvec drawn = arma::randi<arma::uvec>(1,
+        arma::distr_param(0, std::numeric_limits<int>::max()));
+    agreed.seed = comm.Gather(std::uint64_t(drawn[0])).front();
+  }
+  return agreed;
+}
+
+template<typename AlgorithmType>
+template<typename SettingsType>
+std::string Training<AlgorithmType>::Complaint(const SettingsType& settings,
+                                               const MpiCommunicator& comm,
+                                               const size_t vectorBytes,
+                                               const size_t points)
+{
+  const double step = settings.StepSize();
+  if (!AllFinite(&step, 1) || step < 0)
+  {
+    return "StepSize() is " + std::to_string(step) + ", but must be a finite "
+        "number of at least 0.";
+  }
+  if (settings.BatchSize() == 0)
+    return "BatchSize() is 0, but must be at least 1.";
+  if (vectorBytes == 0)
+    return "the iterate has no elements; give it the shape of the model.";
+  if (points == 0)
+  {
+    return "there is no data (NumFunctions() is 0); give this rank at least "
+        "one point.";
+  }
+  if (settings.Data() == Data::Replicated && points < comm.Size())
+  {
+    return std::to_string(points) + " points cannot be divided over " +
+        std::to_string(comm.Size()) + " ranks; start at most " +
+        std::to_string(points) + ".";
+  }
+  try
+  {
+    settings.Topology().Check(comm.Size());
+  }
+  catch (const std::exception& e)
+  {
+    return e.what();
+  }
+  return AlgorithmType::Complaint(settings.Topology(), comm.Size(),
+      comm.Rank(), vectorBytes);
+}
+
+template<typename AlgorithmType>
+template<typename ElemType>
+double Training<AlgorithmType>::CopyFromRoot(const MpiCommunicator& comm,
+                                             ElemType* iterate,
+                                             const size_t elements)
+{
+  if (comm.Size() == 1)
+    return 0;
+  // In pieces, so that no other vector of the model's size is needed.
+  constexpr size_t piece = size_t(1) << 16;
+  std::vector<ElemType> root(std::min(piece, elements));
+  double deviation = 0;
+  for (size_t done = 0; done < elements; done += piece)
+  {
+    const size_t count = std::min(piece, elements - done);
+    if (comm.Rank() == 0)
+      std::copy(iterate + done, iterate + done + count, root.begin());
+    comm.Broadcast(root.data(), count * sizeof(ElemType));
+    for (size_t i = 0; i < count; ++i)
+    {
+      deviation = std::max(deviation,
+          std::abs(double(iterate[done + i]) - double(root[i])));
+      iterate[done + i] = root[i];
+    }
+  }
+  return deviation;
+}
+
+template<typename AlgorithmType>
+template<typename ActionType>
+void Training<AlgorithmType>::Guard(std::exception_ptr& exception,
+                                    ActionType&& action)
+{
+  try
+  {
+    action();
+  }
+  catch (...)
+  {
+    if (!exception)
+      exception = std::current_exception();
+  }
+}
+
+} // namespace dasgd
+
+#endif

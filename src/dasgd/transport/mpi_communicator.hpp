@@ -1,0 +1,165 @@
+/**
+ * @file mpi_communicator.hpp
+ *
+ * A communicator of our own, and the few collective operations that open and
+ * close a run.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_TRANSPORT_MPI_COMMUNICATOR_HPP
+#define DASGD_TRANSPORT_MPI_COMMUNICATOR_HPP
+
+#include "mpi_environment.hpp"
+
+#include <cstdint>
+#include <iostream>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+namespace dasgd {
+
+/**
+ * A duplicate of the user's communicator: our messages cannot meet theirs.  All
+ * operations are collective; waiting in them does not keep a core busy.
+ */
+class MpiCommunicator
+{
+ public:
+  explicit MpiCommunicator(const MPI_Comm parent)
+  {
+    mpi::Initialize();
+    if (parent == MPI_COMM_NULL)
+    {
+      throw std::invalid_argument("dasgd: Communicator() is MPI_COMM_NULL on "
+          "this rank; call Optimize() only on ranks that are part of it");
+    }
+    MPI_Request request;
+    mpi::Check(MPI_Comm_idup(parent, &comm, &request), "MPI_Comm_idup");
+    mpi::Await(request);
+    mpi::Check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN),
+        "MPI_Comm_set_errhandler");
+    int value = 0;
+    mpi::Check(MPI_Comm_rank(comm, &value), "MPI_Comm_rank");
+    rank = size_t(value);
+    mpi::Check(MPI_Comm_size(comm, &value), "MPI_Comm_size");
+    size = size_t(value);
+  }
+
+  ~MpiCommunicator()
+  {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (!finalized)
+      MPI_Comm_free(&comm);
+  }
+
+  MpiCommunicator(const MpiCommunicator&) = delete;
+  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
+
+  size_t Rank() const { return rank; }
+  size_t Size() const { return size; }
+  MPI_Comm Handle() const { return comm; }
+
+  //! Everybody's text, by rank.
+  std::vector<std::string> Gather(const std::string& mine) const
+  {
+    const std::vector<std::uint64_t> lengths = Gather(
+        std::uint64_t(mine.size()));
+    std::vector<int> counts, offsets;
+    std::uint64_t total = 0;
+    for (const std::uint64_t length : lengths)
+    {
+      counts.push_back(Narrow(length));
+      offsets.push_back(Narrow(total));
+      total += length;
+    }
+    std::string all(size_t(total), '\0');
+    MPI_Request request;
+    mpi::Check(MPI_Iallgatherv(mine.data(), Narrow(mine.size()), MPI_BYTE,
+        &all[0], counts.data(), offsets.data(), MPI_BYTE, comm, &request),
+        "MPI_Iallgatherv");
+    mpi::Await(request);
+
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < size; ++i)
+      texts.push_back(all.substr(size_t(offsets[i]), size_t(counts[i])));
+    return texts;
+  }
+
+  //! Everybody's number, by rank.
+  std::vector<std::uint64_t> Gather(const std::uint64_t mine) const
+  { return GatherNumbers(mine, MPI_UINT64_T); }
+  std::vector<double> Gather(const double mine) const
+  { return GatherNumbers(mine, MPI_DOUBLE); }
+
+  //! Rank 0's bytes become everybody's.
+  void Broadcast(void* data, const size_t bytes) const
+  {
+    // In pieces, since counts are int.
+    constexpr size_t piece = size_t(1) << 30;
+    for (size_t done = 0; done < bytes; done += piece)
+    {
+      MPI_Request request;
+      mpi::Check(MPI_Ibcast(static_cast<char*>(data) + done,
+          Narrow(std::min(piece, bytes - done)), MPI_BYTE, 0, comm, &request),
+          "MPI_Ibcast");
+      mpi::Await(request);
+    }
+  }
+
+  //! How many of these ranks run on this machine?
+  size_t RanksHere() const
+  {
+    MPI_Comm here;
+    mpi::Check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0,
+        MPI_INFO_NULL, &here), "MPI_Comm_split_type");
+    int count = 1;
+    mpi::Check(MPI_Comm_size(here, &count), "MPI_Comm_size");
+    mpi::Check(MPI_Comm_free(&here), "MPI_Comm_free");
+    return size_t(count);
+  }
+
+  /**
+   * End the whole job: for failures of the protocol itself, after which no rank
+   * can be relied on to tell the others.
+   */
+  [[noreturn]] void Abort(const std::string& reason) const
+  {
+    std::cerr << "dasgd: rank " << rank << " cannot go on, the job ends: "
+        << reason << std::endl;
+    MPI_Abort(comm, 1);
+    std::abort();
+  }
+
+ private:
+  static int Narrow(const std::uint64_t value)
+  {
+    if (value > std::uint64_t(std::numeric_limits<int>::max()))
+    {
+      throw std::length_error("dasgd: " + std::to_string(value) + " bytes are "
+          "more than one MPI call can take");
+    }
+    return int(value);
+  }
+
+  template<typename NumberType>
+  std::vector<NumberType> GatherNumbers(const NumberType mine,
+                                        const MPI_Datatype type) const
+  {
+    std::vector<NumberType> all(size);
+    MPI_Request request;
+    mpi::Check(MPI_Iallgather(&mine, 1, type, all.data(), 1, type, comm,
+        &request), "MPI_Iallgather");
+    mpi::Await(request);
+    return all;
+  }
+
+  MPI_Comm comm = MPI_COMM_NULL;
+  size_t rank = 0;
+  size_t size = 1;
+};
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,145 @@
+/**
+ * @file mpi_environment.hpp
+ *
+ * MPI by RAII: initialised if nobody has, finalised only if we initialised it,
+ * error codes as exceptions, waiting without burning a core.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_TRANSPORT_MPI_ENVIRONMENT_HPP
+#define DASGD_TRANSPORT_MPI_ENVIRONMENT_HPP
+
+// The C interface only: the C++ bindings are gone from the standard, and their
+// headers make noise.
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+namespace dasgd {
+namespace mpi {
+
+//! Turn an error code of MPI into an exception.
+inline void Check(const int code, const char* call)
+{
+  if (code == MPI_SUCCESS)
+    return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw std::runtime_error("dasgd: " + std::string(call) + " failed: " +
+      std::string(text, size_t(length)));
+}
+
+/**
+ * How long to sleep when there is nothing to do.  MPI offers no wait that
+ * neither spins nor needs a thread, so look again after a while: at once at
+ * first, then at growing intervals up to half a millisecond.
+ */
+class Patience
+{
+ public:
+  enum Mood { Relaxed, Alert };
+
+  //! @param mood Alert: never sleep, only let others on this core go first.
+  explicit Patience(const Mood mood = Relaxed) : mood(mood) { }
+
+  //! Something happened: look again soon.
+  void Reset() { naps = 0; }
+
+  void Nap()
+  {
+    ++naps;
+    if (naps <= 32 || mood == Alert)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(
+          std::min<size_t>(500, 10 * (naps - 32))));
+  }
+
+ private:
+  Mood mood;
+  size_t naps = 0;
+};
+
+//! Wait for a request without keeping a core busy.
+inline void Await(MPI_Request& request,
+                  const Patience::Mood mood = Patience::Relaxed)
+{
+  Patience patience(mood);
+  int done = 0;
+  Check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  while (!done)
+  {
+    patience.Nap();
+    Check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  }
+}
+
+/**
+ * At exit of a program whose MPI we initialised.  A program that ends well waits
+ * for its peers in MPI_Finalize().  One that ends with an error must not: the
+ * peers may still be at work and would wait for it for ever.  So it gives them
+ * two seconds to end as well, and otherwise takes the job down.
+ */
+inline void AtExit(const bool failed)
+{
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized)
+    return;
+  if (failed)
+  {
+    MPI_Request barrier;
+    int done = 0;
+    if (MPI_Ibarrier(MPI_COMM_WORLD, &barrier) == MPI_SUCCESS)
+    {
+      const auto start = std::chrono::steady_clock::now();
+      while (!done && std::chrono::steady_clock::now() - start <
+          std::chrono::seconds(2))
+      {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        MPI_Test(&barrier, &done, MPI_STATUS_IGNORE);
+      }
+    }
+    if (!done)
+      MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Finalize();
+}
+
+//! Initialise MPI unless somebody has.
+inline void Initialize()
+{
+  int finalized = 0;
+  Check(MPI_Finalized(&finalized), "MPI_Finalized");
+  if (finalized)
+  {
+    throw std::runtime_error("dasgd: MPI has been finalized already; call "
+        "MPI_Finalize() after the last Optimize()");
+  }
+  int initialized = 0;
+  Check(MPI_Initialized(&initialized), "MPI_Initialized");
+  if (initialized)
+    return;
+
+  int provided = 0;
+  Check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
+      "MPI_Init_thread");
+#if defined(__GLIBC__)
+  on_exit([](const int status, void*) { AtExit(status != 0); }, nullptr);
+#else
+  std::atexit([]() { AtExit(false); });
+#endif
+}
+
+} // namespace mpi
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,96 @@
+/**
+ * @file buffer.hpp
+ *
+ * Memory for frames: aligned, reused, counted.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_WIRE_BUFFER_HPP
+#define DASGD_WIRE_BUFFER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace dasgd {
+
+//! A fixed number of bytes, aligned for vector instructions; not initialised.
+class Buffer
+{
+ public:
+  //! Alignment, and the unit in which sizes are rounded up.
+  static constexpr size_t Block = 64;
+
+  static size_t RoundUp(const size_t bytes)
+  { return (bytes + Block - 1) / Block * Block; }
+
+  Buffer() = default;
+
+  explicit Buffer(const size_t bytes) : size(RoundUp(bytes))
+  {
+    // Pages that are never touched cost nothing: a frame that holds only facts
+    // may come in a buffer made for a large vector.
+    data.reset(static_cast<std::uint8_t*>(std::aligned_alloc(Block,
+        std::max<size_t>(size, Block))));
+    if (!data)
+      throw std::bad_alloc();
+  }
+
+  std::uint8_t* Bytes() { return data.get(); }
+  const std::uint8_t* Bytes() const { return data.get(); }
+  size_t Size() const { return size; }
+  explicit operator bool() const { return bool(data); }
+
+ private:
+  struct Free
+  {
+    void operator()(std::uint8_t* memory) const { std::free(memory); }
+  };
+
+  std::unique_ptr<std::uint8_t, Free> data;
+  size_t size = 0;
+};
+
+//! Buffers of one size; remembers how many were in use at most.
+class BufferPool
+{
+ public:
+  explicit BufferPool(const size_t bytes) : bytes(bytes) { }
+
+  Buffer Take()
+  {
+    peak = std::max(peak, ++used);
+    if (idle.empty())
+      return Buffer(bytes);
+    Buffer buffer = std::move(idle.back());
+    idle.pop_back();
+    return buffer;
+  }
+
+  void Give(Buffer&& buffer)
+  {
+    --used;
+    idle.push_back(std::move(buffer));
+  }
+
+  //! Bytes of each buffer.
+  size_t BufferBytes() const { return bytes; }
+  //! Buffers in use now, and at most so far.
+  size_t Used() const { return used; }
+  size_t Peak() const { return peak; }
+
+ private:
+  size_t bytes;
+  size_t used = 0;
+  size_t peak = 0;
+  std::vector<Buffer> idle;
+};
+
+} // namespace dasgd
+
+#endif

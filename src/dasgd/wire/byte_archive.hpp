@@ -1,0 +1,181 @@
+/**
+ * @file byte_archive.hpp
+ *
+ * cereal archives over a plain range of bytes: no stream, no allocation, every
+ * length checked before it is believed.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_WIRE_BYTE_ARCHIVE_HPP
+#define DASGD_WIRE_BYTE_ARCHIVE_HPP
+
+#include <cereal/cereal.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+namespace dasgd {
+
+//! Bytes that are not what they should be.  Says where, and how many there are.
+class WireError : public std::runtime_error
+{
+ public:
+  explicit WireError(const std::string& what) :
+      std::runtime_error("dasgd: " + what) { }
+};
+
+//! Writes into memory that somebody else owns.
+class ByteOutputArchive :
+    public cereal::OutputArchive<ByteOutputArchive,
+        cereal::AllowEmptyClassElision>
+{
+ public:
+  ByteOutputArchive(std::uint8_t* data, const size_t capacity) :
+      cereal::OutputArchive<ByteOutputArchive,
+          cereal::AllowEmptyClassElision>(this),
+      data(data), capacity(capacity) { }
+
+  //! Copy bytes, unless they already stand where they belong.
+  void saveBinary(const void* source, const size_t bytes)
+  {
+    if (bytes > capacity - position)
+    {
+      throw WireError("a frame needs " + std::to_string(position + bytes) +
+          " bytes, but its buffer holds " + std::to_string(capacity));
+    }
+    if (bytes != 0 && source != data + position)
+      std::memcpy(data + position, source, bytes);
+    position += bytes;
+  }
+
+  size_t Position() const { return position; }
+
+ private:
+  std::uint8_t* data;
+  size_t capacity;
+  size_t position = 0;
+};
+
+//! Reads from memory that somebody else owns.
+class ByteInputArchive :
+    public cereal::InputArchive<ByteInputArchive,
+        cereal::AllowEmptyClassElision>
+{
+ public:
+  ByteInputArchive(const std::uint8_t* data, const size_t size) :
+      cereal::InputArchive<ByteInputArchive,
+          cereal::AllowEmptyClassElision>(this),
+      data(data), size(size) { }
+
+  void loadBinary(void* target, const size_t bytes)
+  {
+    const void* source = View(bytes);
+    if (bytes != 0 && source != target)
+      std::memcpy(target, source, bytes);
+  }
+
+  //! Step over bytes and say where they are, without copying.
+  const std::uint8_t* View(const size_t bytes)
+  {
+    if (bytes > size - position)
+    {
+      throw WireError("a frame of " + std::to_string(size) + " bytes is cut " +
+          "short: " + std::to_string(bytes) + " bytes were expected from byte " +
+          std::to_string(position) + " on");
+    }
+    const std::uint8_t* here = data + position;
+    position += bytes;
+    return here;
+  }
+
+  size_t Position() const { return position; }
+  size_t Left() const { return size - position; }
+
+ private:
+  const std::uint8_t* data;
+  size_t size;
+  size_t position = 0;
+};
+
+template<typename T>
+inline typename std::enable_if<std::is_arithmetic<T>::value>::type
+CEREAL_SAVE_FUNCTION_NAME(ByteOutputArchive& archive, const T& value)
+{
+  archive.saveBinary(&value, sizeof(value));
+}
+
+template<typename T>
+inline typename std::enable_if<std::is_arithmetic<T>::value>::type
+CEREAL_LOAD_FUNCTION_NAME(ByteInputArchive& archive, T& value)
+{
+  archive.loadBinary(&value, sizeof(value));
+}
+
+template<typename T>
+inline void CEREAL_SAVE_FUNCTION_NAME(ByteOutputArchive& archive,
+                                      const cereal::BinaryData<T>& binary)
+{
+  archive.saveBinary(binary.data, size_t(binary.size));
+}
+
+template<typename T>
+inline void CEREAL_LOAD_FUNCTION_NAME(ByteInputArchive& archive,
+                                      cereal::BinaryData<T>& binary)
+{
+  archive.loadBinary(binary.data, size_t(binary.size));
+}
+
+/**
+ * An unsigned number in as few bytes as it needs, seven bits in each: counters
+ * are mostly small, and a version vector has one for every rank.
+ */
+struct Varint
+{
+  std::uint64_t value = 0;
+
+  static constexpr size_t MaxBytes = 10;
+
+  Varint() = default;
+  explicit Varint(const std::uint64_t value) : value(value) { }
+};
+
+inline void CEREAL_SAVE_FUNCTION_NAME(ByteOutputArchive& archive,
+                                      const Varint& varint)
+{
+  std::uint8_t bytes[Varint::MaxBytes];
+  size_t count = 0;
+  std::uint64_t rest = varint.value;
+  do
+  {
+    bytes[count++] = std::uint8_t((rest & 0x7F) | (rest > 0x7F ? 0x80 : 0));
+    rest >>= 7;
+  } while (rest != 0);
+  archive.saveBinary(bytes, count);
+}
+
+inline void CEREAL_LOAD_FUNCTION_NAME(ByteInputArchive& archive,
+                                      Varint& varint)
+{
+  varint.value = 0;
+  for (size_t i = 0; i < Varint::MaxBytes; ++i)
+  {
+    const std::uint8_t byte = *archive.View(1);
+    varint.value |= std::uint64_t(byte & 0x7F) << (7 * i);
+    if ((byte & 0x80) == 0)
+      return;
+  }
+  throw WireError("a number of more than " +
+      std::to_string(Varint::MaxBytes) + " bytes ends at byte " +
+      std::to_string(archive.Position()));
+}
+
+} // namespace dasgd
+
+CEREAL_REGISTER_ARCHIVE(dasgd::ByteOutputArchive)
+CEREAL_REGISTER_ARCHIVE(dasgd::ByteInputArchive)
+CEREAL_SETUP_ARCHIVE_TRAITS(dasgd::ByteInputArchive, dasgd::ByteOutputArchive)
+
+#endif

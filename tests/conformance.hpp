@@ -1,0 +1,374 @@
+/**
+ * @file conformance.hpp
+ *
+ * The promises of the library as checks on finished runs, the same for the
+ * simulator and for MPI: both run ScriptedProblem through the same worker.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_TESTS_CONFORMANCE_HPP
+#define DASGD_TESTS_CONFORMANCE_HPP
+
+#include <dasgd/algorithms/dasgd_worker.hpp>
+#include <dasgd/core/progress.hpp>
+#include <dasgd/core/random.hpp>
+
+#include <sstream>
+
+namespace conformance {
+
+using namespace dasgd;
+
+//! What goes wrong, or otherwise ends a run, on one rank.
+enum class Event { None, Throw, ThrowLate, NonFinite, Callback, Tolerance };
+
+//! Everything that a run is made of.
+struct Case
+{
+  std::string topology = "complete";
+  size_t ranks = 2;
+  size_t elements = 3;
+  Data data = Data::Replicated;
+  Sharing sharing = Sharing::Static;
+  size_t points = 64;
+  size_t batchSize = 4;
+  size_t maxIterations = 256;
+  Event event = Event::None;
+  size_t eventRank = 0;
+  size_t eventStep = 5;
+
+  std::string Text() const
+  {
+    std::ostringstream out;
+    out << topology << ", " << ranks << " ranks, " << elements
+        << " elements, " << ToString(data) << ", " << ToString(sharing) << ", "
+        << points << " points, batch " << batchSize << ", max "
+        << maxIterations << ", event " << int(event) << " on rank "
+        << eventRank << " at step " << eventStep;
+    return out.str();
+  }
+
+  std::vector<size_t> PointsPerRank() const
+  {
+    std::vector<size_t> each(ranks, points);
+    if (data == Data::Sharded)
+      for (size_t i = 0; i < ranks; ++i)
+        each[i] = 1 + (points + 3 * i) % points;
+    return each;
+  }
+};
+
+//! The update that belongs to a gradient: small whole numbers, whose sums are
+//! exact, so that replicas must agree to the bit whatever the order was.
+inline double UpdateElement(const size_t origin,
+                            const std::uint64_t sequence,
+                            const size_t element)
+{
+  return double(Mix(Mix(origin, sequence), element) % 1024) - 300;
+}
+
+//! A problem whose gradients are known and which ends as the case says.
+class ScriptedProblem
+{
+ public:
+  ScriptedProblem(const Case& script, const size_t rank, double* iterate) :
+      script(script),
+      rank(rank),
+      iterate(iterate),
+      work(script.PointsPerRank(), rank, script.data, script.sharing,
+          script.batchSize, script.maxIterations),
+      progress(script.ranks, work.EpochPoints(), script.sharing),
+      tolerance(script.event == Event::Tolerance ? 1e300 : 0),
+      scratch(script.elements)
+  { }
+
+  void Begin() { ++begun; }
+  bool HasWork() const { return work.Left(progress.Points()); }
+
+  bool Compute(ManifestEntry& entry)
+  {
+    if (Now(Event::Throw))
+      throw std::runtime_error("scripted failure");
+    const Batch batch = work.Next(progress.Points());
+    visited.push_back(batch);
+    if (Now(Event::NonFinite))
+    {
+      wants = true;
+      verdict.reason = StopReason::NonFinite;
+      return false;
+    }
+    if (batch.epoch != epoch)
+    {
+      epoch = batch.epoch;
+      epochPoints = 0;
+    }
+    epochPoints += batch.size;
+    entry.points = work.Walked();
+    entry.epoch = epoch;
+    entry.epochPoints = epochPoints;
+    entry.epochObjective = double(epochPoints);
+    return true;
+  }
+
+  bool TakeStep(double* out, const double*& update)
+  {
+    double* target = out ? out : scratch.data();
+    for (size_t i = 0; i < script.elements; ++i)
+    {
+      target[i] = UpdateElement(rank, steps + 1, i);
+      iterate[i] -= target[i];
+    }
+    update = target;
+    return true;
+  }
+
+  void Applied(const ManifestEntry& entry, const bool own)
+  {
+    objective += progress.Note(entry);
+    if (own)
+      ++steps;
+    if (onApplied)
+      onApplied(entry);
+    if (own && script.event == Event::Callback && rank == script.eventRank &&
+        steps >= script.eventStep && !wants)
+    {
+      wants = true;
+      verdict.reason = StopReason::Callback;
+    }
+    // Thrown while a frame is applied; with any luck in the drain.
+    if (!own && script.event == Event::ThrowLate && rank == script.eventRank)
+      throw std::runtime_error("scripted late failure");
+  }
+
+  void Settle()
+  {
+    double sum = 0;
+    while (progress.CloseEpoch(sum))
+    {
+      ++epochsClosed;
+      if (tolerance.Reached(sum) && !wants)
+      {
+        wants = true;
+        verdict.reason = StopReason::Tolerance;
+        verdict.value = sum;
+      }
+    }
+  }
+
+  const Fact* Verdict() const { return wants ? &verdict : nullptr; }
+
+  //! Batches that this rank visited.
+  std::vector<Batch> visited;
+  size_t begun = 0;
+  size_t epochsClosed = 0;
+  double objective = 0;
+  //! A test may listen in.
+  std::function<void(const ManifestEntry&)> onApplied;
+
+ private:
+  bool Now(const Event event) const
+  {
+    return script.event == event && rank == script.eventRank &&
+        steps + 1 >= script.eventStep;
+  }
+
+  Case script;
+  size_t rank;
+  double* iterate;
+  Work work;
+  Progress progress;
+  ToleranceRule<double> tolerance;
+  std::vector<double> scratch;
+  std::uint64_t steps = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t epochPoints = 0;
+  bool wants = false;
+  Fact verdict;
+};
+
+//! How a run ended on one rank; plain enough to be sent through MPI.
+struct Ending
+{
+  std::vector<double> iterate;
+  VersionVector version;
+  RankReport counts;
+  bool stopped = false;
+  StopReason reason = StopReason::Budget;
+  size_t stopRank = 0;
+  bool threw = false;
+  size_t epochsClosed = 0;
+};
+
+template<typename WorkerType>
+Ending EndingOf(const WorkerType& worker,
+                const ScriptedProblem& problem,
+                const std::vector<double>& iterate,
+                const size_t peakVectors)
+{
+  Ending ending;
+  ending.iterate = iterate;
+  ending.version = worker.Version();
+  ending.counts = worker.Counts();
+  ending.counts.peakVectors = peakVectors;
+  ending.stopped = (worker.Stop() != nullptr);
+  if (ending.stopped)
+  {
+    ending.reason = worker.Stop()->reason;
+    ending.stopRank = worker.Stop()->origin;
+  }
+  ending.threw = bool(worker.Exception());
+  ending.epochsClosed = problem.epochsClosed;
+  return ending;
+}
+
+/**
+ * Check all promises on a finished run.
+ *
+ * @return What is wrong; empty if nothing is.
+ */
+inline std::string Broken(const Case& script, const std::vector<Ending>& ends)
+{
+  std::ostringstream out;
+  const size_t n = script.ranks;
+
+  // What each rank computed is what everybody must have applied.
+  VersionVector computed;
+  for (const Ending& end : ends)
+    computed.push_back(end.counts.computed);
+  std::vector<double> expected(script.elements, 0);
+  for (size_t o = 0; o < n; ++o)
+    for (std::uint64_t s = 1; s <= computed[o]; ++s)
+      for (size_t i = 0; i < script.elements; ++i)
+        expected[i] -= UpdateElement(o, s, i);
+
+  std::uint64_t total = 0, points = 0;
+  for (size_t r = 0; r < n; ++r)
+  {
+    total += computed[r];
+    points += ends[r].counts.points;
+  }
+  for (size_t r = 0; r < n; ++r)
+  {
+    const Ending& end = ends[r];
+    const std::string who = "rank " + std::to_string(r) + ": ";
+    if (end.version != computed || end.counts.applied != total)
+      out << who << "not every gradient was applied exactly once\n";
+    if (end.iterate != expected)
+      out << who << "the model is not the sum of all updates\n";
+    if (end.counts.peakVectors > end.counts.vectorBound)
+      out << who << "held " << end.counts.peakVectors << " vectors, more than "
+          << end.counts.vectorBound << "\n";
+    if (end.counts.staleness.Measured() + end.counts.staleness.Skipped() !=
+        total)
+      out << who << "staleness is not accounted for\n";
+    if (end.stopped != ends[0].stopped || (end.stopped &&
+        (end.reason != ends[0].reason || end.stopRank != ends[0].stopRank)))
+      out << who << "has another reason to stop than rank 0\n";
+    if (script.sharing == Sharing::Static &&
+        end.epochsClosed != ends[0].epochsClosed && !end.stopped &&
+        !end.threw && !ends[0].threw)
+      out << who << "saw another number of epochs than rank 0\n";
+  }
+
+  // How it ends: all work done, or as the script says.
+  const Ending& end = ends[0];
+  if (!end.stopped)
+  {
+    if (script.maxIterations != 0 && script.sharing == Sharing::Static &&
+        points != script.maxIterations)
+      out << points << " points were visited instead of "
+          << script.maxIterations << "\n";
+    if (script.sharing == Sharing::Dynamic && points < script.maxIterations)
+      out << "only " << points << " points were visited\n";
+  }
+  const bool mayMiss = script.maxIterations != 0; // Work may end before.
+  const auto wanted = [&](const StopReason reason)
+  {
+    if (!end.stopped && !mayMiss)
+      out << "nobody stopped the run\n";
+    if (end.stopped && end.reason != reason)
+      out << "stopped because " << ToString(end.reason) << "\n";
+    if (end.stopped && reason != StopReason::Tolerance &&
+        end.stopRank != script.eventRank)
+      out << "rank " << end.stopRank << " stopped the run\n";
+  };
+  switch (script.event)
+  {
+    case Event::None:
+      if (end.stopped)
+        out << "stopped for no reason\n";
+      break;
+    case Event::Throw: wanted(StopReason::Error); break;
+    case Event::ThrowLate: wanted(StopReason::Error); break;
+    case Event::NonFinite: wanted(StopReason::NonFinite); break;
+    case Event::Callback: wanted(StopReason::Callback); break;
+    case Event::Tolerance: wanted(StopReason::Tolerance); break;
+  }
+  for (size_t r = 0; r < n; ++r)
+    if (ends[r].threw && r != script.eventRank)
+      out << "rank " << r << " threw\n";
+  return out.str();
+}
+
+//! A random topology that fits the number of ranks.
+inline std::string RandomTopology(Random& random, const size_t ranks)
+{
+  switch (random.Below(6))
+  {
+    case 0: return "complete";
+    case 1: return "ring";
+    case 2: return "exponential";
+    case 3: return "tree:" + std::to_string(1 + random.Below(4));
+    case 4:
+    {
+      size_t rows = 1 + random.Below(ranks);
+      while (ranks % rows != 0)
+        --rows;
+      return "mesh:" + std::to_string(rows) + "x" +
+          std::to_string(ranks / rows);
+    }
+  }
+  if (ranks == 1)
+    return "complete";
+  // A random tree, and some more edges.
+  std::string text = "graph:";
+  for (size_t i = 1; i < ranks; ++i)
+  {
+    text += (i == 1 ? "" : ",") + std::to_string(random.Below(i)) + "-" +
+        std::to_string(i);
+  }
+  for (size_t i = random.Below(ranks); ranks > 2 && i > 0; --i)
+  {
+    const size_t a = random.Below(ranks);
+    const size_t b = (a + 1 + random.Below(ranks - 1)) % ranks;
+    text += "," + std::to_string(a) + "-" + std::to_string(b);
+  }
+  return text;
+}
+
+//! A random case for the given number of ranks.
+inline Case RandomCase(Random& random, const size_t ranks)
+{
+  Case script;
+  script.ranks = ranks;
+  script.topology = RandomTopology(random, ranks);
+  script.elements = 1 + random.Below(8);
+  script.data = random.Chance(0.3) ? Data::Sharded : Data::Replicated;
+  script.sharing = random.Chance(0.4) ? Sharing::Dynamic : Sharing::Static;
+  script.points = ranks + random.Below(60);
+  script.batchSize = 1 + random.Below(8);
+  script.maxIterations = random.Below(400);
+  script.event = Event(random.Below(6));
+  if (script.maxIterations == 0 && script.event == Event::None)
+    script.maxIterations = 100; // Something must end it.
+  // Late events need other ranks.
+  if (script.event == Event::ThrowLate && ranks == 1)
+    script.event = Event::Throw;
+  script.eventRank = random.Below(ranks);
+  script.eventStep = 1 + random.Below(20);
+  return script;
+}
+
+} // namespace conformance
+
+#endif

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+#
+# Builds and runs two small projects that use dasgd: installed to a scratch
+# prefix, and as a subdirectory.
+#
+# Usage: run.sh <build tree of dasgd> <scratch folder> <mpiexec>
+
+set -euo pipefail
+
+build="$1" scratch="$2" mpiexec="$3"
+here="$(cd "$(dirname "$0")" && pwd)"
+
+# The consumers use the same compiler, MPI and libraries as the build they test.
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
+deps="$(cached DASGD_DEPS_DIR)"
+common=(-G "$(cached CMAKE_GENERATOR)"
+  -DCMAKE_CXX_COMPILER="$(cached CMAKE_CXX_COMPILER)"
+  -DMPI_CXX_COMPILER="$(cached MPI_CXX_COMPILER)")
+ccache="$(cached CCACHE_PROGRAM)"
+if [ -x "$ccache" ]; then
+  export CMAKE_CXX_COMPILER_LAUNCHER="$ccache"
+fi
+
+# check <name> <cmake option>...
+check()
+{
+  local name="$1"
+  shift
+  echo "== $name: configure"
+  cmake -S "$here/$name" -B "$scratch/$name" "${common[@]}" "$@"
+  echo "== $name: build"
+  cmake --build "$scratch/$name"
+  echo "== $name: run as one process, and as two"
+  "$scratch/$name/consumer"
+  "$mpiexec" -n 2 "$scratch/$name/consumer"
+}
+
+rm -rf "$scratch"
+mkdir -p "$scratch"
+cmake --install "$build" --prefix "$scratch/prefix" > "$scratch/install.log"
+
+# Libraries that the system does not have are pointed to, as by a user.
+check installed "-DCMAKE_PREFIX_PATH=$scratch/prefix;$deps"
+check subdirectory -DDASGD_DEPS_DIR="$deps"

@@ -1,0 +1,60 @@
+/**
+ * @file train.cpp
+ *
+ * Trains; includes dasgd as main.cpp does, so that a function which dasgd
+ * defines without saying inline is found twice by the linker.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include <dasgd.hpp>
+
+#include "train.hpp"
+
+namespace {
+
+//! The sum over 30 points p of |x - p|^2 / 2, whose minimum is their mean.
+class Quadratic
+{
+ public:
+  Quadratic() : points(3, 30)
+  {
+    for (arma::uword i = 0; i < points.n_cols; ++i)
+      points.col(i) = Minimum() + ((i % 2 == 0) ? 0.5 : -0.5);
+  }
+
+  size_t NumFunctions() const { return points.n_cols; }
+
+  void Shuffle() { points = arma::shuffle(points, 1); }
+
+  double Evaluate(const arma::mat& x, const size_t begin, const size_t count)
+  {
+    const arma::mat d = x.col(0) - points.cols(begin, begin + count - 1)
+        .each_col();
+    return 0.5 * arma::accu(d % d);
+  }
+
+  void Gradient(const arma::mat& x,
+                const size_t begin,
+                arma::mat& gradient,
+                const size_t count)
+  {
+    gradient = count * x -
+        arma::sum(points.cols(begin, begin + count - 1), 1);
+  }
+
+ private:
+  arma::mat points;
+};
+
+} // namespace
+
+arma::vec Minimum() { return {1.0, -2.0, 3.0}; }
+
+void Train(arma::mat& coordinates)
+{
+  Quadratic function;
+  // Small steps for long: the points differ, so larger ones would end farther
+  // from the minimum.
+  dasgd::DASGD optimizer(0.01, 2, 30 * 200, 0.0);
+  optimizer.Optimize(function, coordinates);
+}

@@ -1,0 +1,63 @@
+# Writes docs/settings.json: how check.py compiles and starts a program.  What a
+# user of dasgd::dasgd gets from the targets is spelled out here, since check.py
+# calls the compiler without CMake: one call for a block.
+
+set(DOCS_COMPILE "${CMAKE_CXX_COMPILER}" -std=c++17 -O1 -Wall -Wextra)
+if(DASGD_WERROR)
+  list(APPEND DOCS_COMPILE -Werror)
+endif()
+list(APPEND DOCS_COMPILE "-I${PROJECT_SOURCE_DIR}/src")
+foreach(definition IN LISTS MPI_CXX_COMPILE_DEFINITIONS)
+  list(APPEND DOCS_COMPILE "-D${definition}")
+endforeach()
+# An explicit -isystem of a default directory breaks #include_next.
+set(docs_directories ${Ensmallen_INCLUDE_DIR} ${Mlpack_INCLUDE_DIR}
+  ${Cereal_INCLUDE_DIR} ${ARMADILLO_INCLUDE_DIRS} ${MPI_CXX_INCLUDE_DIRS})
+list(REMOVE_DUPLICATES docs_directories)
+list(REMOVE_ITEM docs_directories
+  ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES} "")
+foreach(directory IN LISTS docs_directories)
+  list(APPEND DOCS_COMPILE -isystem "${directory}")
+endforeach()
+
+set(DOCS_COMPILE_MLPACK "")
+get_target_property(docs_definitions Mlpack::Mlpack
+  INTERFACE_COMPILE_DEFINITIONS)
+if(docs_definitions)
+  foreach(definition IN LISTS docs_definitions)
+    list(APPEND DOCS_COMPILE_MLPACK "-D${definition}")
+  endforeach()
+endif()
+if(OpenMP_CXX_FOUND)
+  separate_arguments(docs_openmp UNIX_COMMAND "${OpenMP_CXX_FLAGS}")
+  list(APPEND DOCS_COMPILE_MLPACK ${docs_openmp})
+endif()
+
+separate_arguments(docs_mpi_flags UNIX_COMMAND "${MPI_CXX_LINK_FLAGS}")
+set(DOCS_LINK ${docs_mpi_flags} ${ARMADILLO_LIBRARIES} ${MPI_CXX_LIBRARIES})
+foreach(library IN LISTS CMAKE_DL_LIBS)
+  list(APPEND DOCS_LINK "-l${library}")
+endforeach()
+
+set(DOCS_LAUNCHER "${CCACHE_PROGRAM}")
+if(NOT CCACHE_PROGRAM)
+  set(DOCS_LAUNCHER "")
+endif()
+set(DOCS_MPIEXEC "${MPIEXEC_EXECUTABLE}")
+set(DOCS_SOURCE "${PROJECT_SOURCE_DIR}")
+set(DOCS_DEPS "${DASGD_DEPS_DIR}")
+
+set(json "{}")
+foreach(key COMPILE COMPILE_MLPACK LINK LAUNCHER MPIEXEC SOURCE DEPS)
+  set(values "[]")
+  set(index 0)
+  foreach(value IN LISTS DOCS_${key})
+    string(REGEX REPLACE "([\"\\\\])" "\\\\\\1" value "${value}")
+    string(JSON values SET "${values}" ${index} "\"${value}\"")
+    math(EXPR index "${index} + 1")
+  endforeach()
+  string(TOLOWER "${key}" key)
+  string(JSON json SET "${json}" "${key}" "${values}")
+endforeach()
+file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/docs/settings.json"
+  CONTENT "@json@\n" @ONLY)

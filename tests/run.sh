@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+#
+# Installs what is missing, builds everything and runs all tests; ends with
+# ctest's summary.  Arguments go to ctest, e.g. "tests/run.sh -R core".
+#
+# BUILD_DIR  where to build (build/ in the project)
+# CI         if set, warnings are errors
+
+set -euo pipefail
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+build="${BUILD_DIR:-$root/build}"
+cores="$(nproc)"
+
+"$root/cmake/dependencies.sh" --tests --quickstart --alternate
+
+options=(-DDASGD_BUILD_TESTS=ON -DDASGD_BUILD_EXAMPLES=ON)
+if [ -n "${CI:-}" ]; then
+  options+=(-DDASGD_WERROR=ON)
+fi
+# An existing build tree keeps the generator it was made with.
+if [ ! -e "$build/CMakeCache.txt" ] && command -v ninja > /dev/null; then
+  options+=(-G Ninja)
+fi
+
+cmake -S "$root" -B "$build" "${options[@]}"
+cmake --build "$build" --parallel "$cores"
+ctest --test-dir "$build" --output-on-failure --parallel "$cores" "$@"
