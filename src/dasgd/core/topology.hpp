@@ -9,33 +9,17 @@
 #ifndef DASGD_CORE_TOPOLOGY_HPP
 #define DASGD_CORE_TOPOLOGY_HPP
 
-#include <cstddef>
+#include "topology/hop.hpp"
+
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace dasgd {
 
 namespace detail {
 class Shape;
 } // namespace detail
-
-//! One hop: the neighbour a frame goes to and the route class it then has.
-struct Hop
-{
-  size_t neighbour;
-  size_t routeClass;
-};
-
-//! A hop seen from its far end: who sends, with which class, and where the
-//! frame goes on to from here.
-struct Arrival
-{
-  size_t sender;
-  size_t routeClass;
-  std::vector<Hop> onward;
-};
 
 /**
  * A topology answers two questions for each rank: where does a gradient that
@@ -64,7 +48,7 @@ class Topology
  public:
   //! The largest number of ranks that a text, a file or an argument may name.
   //! It turns a mistyped number into an error rather than an allocation.
-  static constexpr size_t MaxRanks = size_t(1) << 20;
+  static constexpr size_t MaxRanks = detail::maxRanks;
 
   //! The complete topology.
   Topology();

@@ -1,0 +1,149 @@
+/**
+ * @file work_test.cpp
+ *
+ * Division of work: all ranks together do what one ens::SGD would.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include "catch.hpp"
+
+#include <dasgd/core/work.hpp>
+
+#include <map>
+
+using namespace dasgd;
+
+namespace {
+
+//! Points, by number, that a rank visits in each epoch.
+std::map<std::uint64_t, std::vector<size_t>> Walk(Work work)
+{
+  std::map<std::uint64_t, std::vector<size_t>> epochs;
+  while (work.Left(0))
+  {
+    const Batch batch = work.Next(0);
+    for (size_t i = 0; i < batch.size; ++i)
+      epochs[batch.epoch].push_back(batch.begin + i);
+  }
+  return epochs;
+}
+
+} // namespace
+
+TEST_CASE("every point is visited once in every epoch", "[core]")
+{
+  for (size_t ranks = 1; ranks <= 9; ++ranks)
+  {
+    for (const size_t points : { ranks, ranks + 1, size_t(20), size_t(97) })
+    {
+      for (const size_t batch : { 1, 4, 32, 1000 })
+      {
+        if (points < ranks)
+          continue;
+        std::map<std::uint64_t, std::vector<size_t>> visits;
+        for (size_t rank = 0; rank < ranks; ++rank)
+        {
+          const Work work(std::vector<size_t>(ranks, points), rank,
+              Data::Replicated, Sharing::Static, batch, 3 * points);
+          for (const auto& epoch : Walk(work))
+          {
+            std::vector<size_t>& all = visits[epoch.first];
+            all.resize(points, 0);
+            for (const size_t point : epoch.second)
+              ++all[point];
+          }
+        }
+        INFO(ranks << " ranks, " << points << " points, batch " << batch);
+        CHECK(visits.size() == 3);
+        for (const auto& epoch : visits)
+          CHECK(epoch.second == std::vector<size_t>(points, 1));
+      }
+    }
+  }
+}
+
+TEST_CASE("MaxIterations counts points over all ranks", "[core]")
+{
+  for (const Data data : { Data::Replicated, Data::Sharded })
+  {
+    for (size_t ranks = 1; ranks <= 7; ++ranks)
+    {
+      std::vector<size_t> points(ranks, 23);
+      for (size_t i = 0; data == Data::Sharded && i < ranks; ++i)
+        points[i] = 3 + 7 * i;
+      for (const size_t most : { 1, 5, 22, 23, 24, 46, 100, 1000, 4321 })
+      {
+        std::uint64_t total = 0;
+        for (size_t rank = 0; rank < ranks; ++rank)
+        {
+          Work work(points, rank, data, Sharing::Static, 4, most);
+          while (work.Left(0))
+          {
+            const Batch batch = work.Next(0);
+            CHECK(batch.size > 0);
+            CHECK(batch.begin + batch.size <= points[rank]);
+          }
+          total += work.Walked();
+        }
+        INFO(ranks << " ranks, " << ToString(data));
+        CHECK(total == most);
+      }
+    }
+  }
+}
+
+TEST_CASE("one rank takes the batches of ens::SGD", "[core]")
+{
+  // Written down from ens::SGD's loop.
+  const size_t points = 10, batchSize = 4, most = 23;
+  std::vector<std::pair<size_t, size_t>> expected, seen;
+  for (size_t i = 0, current = 0; i < most; )
+  {
+    const size_t size = std::min(std::min(batchSize, most - i),
+        points - current);
+    expected.emplace_back(current, size);
+    i += size;
+    current = (current + size) % points;
+  }
+  Work work({ points }, 0, Data::Replicated, Sharing::Static, batchSize, most);
+  while (work.Left(0))
+  {
+    const Batch batch = work.Next(0);
+    seen.emplace_back(batch.begin, batch.size);
+  }
+  CHECK(seen == expected);
+}
+
+TEST_CASE("a rank comes past all points before it shuffles", "[core]")
+{
+  for (size_t ranks = 1; ranks <= 5; ++ranks)
+  {
+    for (size_t rank = 0; rank < ranks; ++rank)
+    {
+      Work work(std::vector<size_t>(ranks, 17), rank, Data::Replicated,
+          Sharing::Static, 3, 0);
+      std::vector<size_t> visits(17, 0);
+      do
+      {
+        const Batch batch = work.Next(0);
+        for (size_t i = 0; i < batch.size; ++i)
+          ++visits[batch.begin + i];
+      } while (!work.PassEnded());
+      CHECK(visits == std::vector<size_t>(17, 1));
+    }
+  }
+}
+
+TEST_CASE("dynamic sharing goes on until enough is known to be done", "[core]")
+{
+  Work work({ 10, 10 }, 1, Data::Replicated, Sharing::Dynamic, 4, 30);
+  CHECK(work.Left(29));
+  CHECK(!work.Left(30));
+  CHECK(!work.Left(31));
+  const Batch first = work.Next(0);
+  CHECK(first.begin == 5); // Its own slice first.
+  CHECK(first.size == 4);
+  CHECK(first.epoch == 1);
+  CHECK(work.Next(12).epoch == 2);
+  CHECK(work.Next(29).size == 1);
+}

@@ -1,0 +1,93 @@
+/**
+ * @file conformance_test.cpp
+ *
+ * The simulator's cases again, over MPI.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include "catch.hpp"
+#include "conformance.hpp"
+
+#include <dasgd/algorithms/dasgd_algorithm.hpp>
+
+using namespace conformance;
+
+namespace {
+
+//! Run a case on all ranks; everybody gets everybody's ending.
+std::vector<Ending> Play(const MpiCommunicator& comm, const Case& script)
+{
+  std::vector<double> iterate(script.elements, 0);
+  ScriptedProblem problem(script, comm.Rank(), iterate.data());
+  const Routes routes(script.topology, comm.Size(), comm.Rank());
+  DasgdWorker<double, ScriptedProblem> worker(routes, iterate.data(),
+      script.elements, problem);
+  {
+    MpiTransport transport(comm, routes.SendTo(), routes.ReceiveFrom(),
+        DasgdWindow, worker.Pool());
+    Run(worker, transport);
+  }
+  const Ending mine = EndingOf(worker, problem, iterate, worker.Pool().Peak() +
+      DasgdWindow * routes.ReceiveFrom().size());
+
+  std::vector<Ending> all(comm.Size());
+  const auto gather = [&comm](const void* data, const size_t bytes)
+  {
+    return comm.Gather(std::string(static_cast<const char*>(data), bytes));
+  };
+  const std::vector<std::string> iterates = gather(mine.iterate.data(),
+      mine.iterate.size() * sizeof(double));
+  const std::vector<std::string> versions = gather(mine.version.data(),
+      mine.version.size() * sizeof(std::uint64_t));
+  const std::vector<std::string> counts = gather(&mine.counts,
+      sizeof(mine.counts));
+  const std::vector<std::uint64_t> flags = comm.Gather(std::uint64_t(
+      mine.stopped + 2 * mine.threw + 4 * int(mine.reason) +
+      64 * mine.stopRank + 65536 * mine.epochsClosed));
+  for (size_t i = 0; i < all.size(); ++i)
+  {
+    Ending& end = all[i];
+    end.iterate.resize(script.elements);
+    std::memcpy(end.iterate.data(), iterates[i].data(), iterates[i].size());
+    end.version.resize(comm.Size());
+    std::memcpy(end.version.data(), versions[i].data(), versions[i].size());
+    std::memcpy(&end.counts, counts[i].data(), counts[i].size());
+    end.stopped = (flags[i] & 1) != 0;
+    end.threw = (flags[i] & 2) != 0;
+    end.reason = StopReason((flags[i] >> 2) & 15);
+    end.stopRank = size_t((flags[i] >> 6) & 1023);
+    end.epochsClosed = size_t(flags[i] >> 16);
+  }
+  return all;
+}
+
+} // namespace
+
+TEST_CASE("all promises hold on random runs over MPI", "[mpi]")
+{
+  const MpiCommunicator comm(MPI_COMM_WORLD);
+  for (std::uint64_t seed = 1; seed <= 60; ++seed)
+  {
+    Random random(seed);
+    const Case script = RandomCase(random, comm.Size());
+    INFO("seed " << seed << " (" << script.Text() << ")");
+    CHECK(Broken(script, Play(comm, script)) == "");
+  }
+}
+
+TEST_CASE("all promises hold with a model of a million elements", "[mpi]")
+{
+  const MpiCommunicator comm(MPI_COMM_WORLD);
+  Case script;
+  script.ranks = comm.Size();
+  script.elements = 1 << 20;
+  script.points = 16;
+  script.batchSize = 1;
+  script.maxIterations = 32;
+  for (const char* topology : { "complete", "exponential", "ring" })
+  {
+    script.topology = topology;
+    INFO(topology);
+    CHECK(Broken(script, Play(comm, script)) == "");
+  }
+}
