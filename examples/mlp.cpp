@@ -21,7 +21,7 @@ int main(int argc, char** argv) try
   const example::Options options(argc, argv, 3, 60000);
   example::FashionMnist train("train", options.points), test("t10k");
 
-  FFN<NegativeLogLikelihood, HeInitialization> model;
+  FFN<NegativeLogLikelihood, GlorotInitialization> model;
   model.Add<Linear>(256);
   model.Add<ReLU>();
   model.Add<Linear>(128);
@@ -29,9 +29,9 @@ int main(int argc, char** argv) try
   model.Add<Linear>(10);
   model.Add<LogSoftMax>();
 
-  // ens::StandardSGD optimizer(example::Step(0.05, 32), 32,
+  // ens::StandardSGD optimizer(example::Step(0.1, 32), 32,
   //     options.epochs * train.images.n_cols);
-  dasgd::DASGD optimizer(example::Step(0.05, 32), 32,
+  dasgd::DASGD optimizer(example::Step(0.1, 32), 32,
       options.epochs * train.images.n_cols);
   optimizer.Topology() = options.topology;
 

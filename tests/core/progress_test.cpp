@@ -114,6 +114,31 @@ TEST_CASE("a lost epoch total does not hold up later epochs", "[core]")
   CHECK(progress.CurrentEpoch() == 3);
 }
 
+TEST_CASE("a rank far ahead does not keep the others' epochs from ending",
+    "[core]")
+{
+  // Rank 0 is thousands of epochs ahead; rank 1's next epochs still end, one by
+  // one, and what is kept stays bounded.
+  Progress progress(2, 10, Sharing::Static);
+  for (std::uint64_t e = 1; e <= 5000; ++e)
+    progress.Note(Entry(0, 5 * e, e, 5, 1));
+  double objective = 0;
+  size_t closed = 0;
+  for (std::uint64_t e = 1; e <= 5100; ++e)
+  {
+    progress.Note(Entry(1, 5 * e, e, 5, 2));
+    if (e > 5000)
+      progress.Note(Entry(0, 5 * e, e, 5, 1));
+    while (progress.CloseEpoch(objective))
+    {
+      CHECK(objective == 3);
+      ++closed;
+    }
+  }
+  CHECK(closed >= 1024 + 100);
+  CHECK(progress.CurrentEpoch() == 5101);
+}
+
 TEST_CASE("the tolerance rule is ensmallen's", "[core]")
 {
   ToleranceRule<double> rule(0.1);

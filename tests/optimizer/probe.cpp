@@ -28,7 +28,10 @@ size_t Ranks(const MPI_Comm comm)
 std::vector<double> Gather(const double mine, const MPI_Comm comm)
 {
   std::vector<double> all(Ranks(comm));
-  MPI_Allgather(&mine, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, comm);
+  MPI_Request request;
+  MPI_Iallgather(&mine, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, comm,
+      &request);
+  dasgd::mpi::Await(request);
   return all;
 }
 
@@ -40,6 +43,17 @@ double Sum(const double mine, const MPI_Comm comm)
   return sum;
 }
 
+void SumUp(std::vector<size_t>& counts, const MPI_Comm comm)
+{
+  std::vector<std::uint64_t> mine(counts.begin(), counts.end());
+  std::vector<std::uint64_t> sums(mine.size());
+  MPI_Request request;
+  MPI_Iallreduce(mine.data(), sums.data(), int(mine.size()), MPI_UINT64_T,
+      MPI_SUM, comm, &request);
+  dasgd::mpi::Await(request);
+  counts.assign(sums.begin(), sums.end());
+}
+
 bool All(const bool mine, const MPI_Comm comm)
 {
   return Sum(mine ? 1 : 0, comm) == double(Ranks(comm));
@@ -47,10 +61,15 @@ bool All(const bool mine, const MPI_Comm comm)
 
 bool Same(const void* bytes, const size_t size, const MPI_Comm comm)
 {
-  std::vector<char> root(size);
-  std::memcpy(root.data(), bytes, size);
-  MPI_Bcast(root.data(), int(size), MPI_BYTE, 0, comm);
-  return All(std::memcmp(root.data(), bytes, size) == 0, comm);
+  const std::vector<double> sizes = Gather(double(size), comm);
+  std::vector<char> root(static_cast<size_t>(sizes[0]));
+  if (Rank(comm) == 0)
+    std::memcpy(root.data(), bytes, size);
+  MPI_Request request;
+  MPI_Ibcast(root.data(), int(root.size()), MPI_BYTE, 0, comm, &request);
+  dasgd::mpi::Await(request);
+  return All(size == root.size() &&
+      std::memcmp(root.data(), bytes, size) == 0, comm);
 }
 
 double Optimize(dasgd::DASGD<>& optimizer,

@@ -26,6 +26,8 @@ size_t Ranks(MPI_Comm comm = MPI_COMM_WORLD);
 std::vector<double> Gather(double mine, MPI_Comm comm = MPI_COMM_WORLD);
 //! The sum over all ranks.
 double Sum(double mine, MPI_Comm comm = MPI_COMM_WORLD);
+//! Counts become their sums over all ranks.
+void SumUp(std::vector<size_t>& counts, MPI_Comm comm = MPI_COMM_WORLD);
 //! Is this so on all ranks?
 bool All(bool mine, MPI_Comm comm = MPI_COMM_WORLD);
 //! Do all ranks hold the same bytes?
@@ -33,6 +35,10 @@ bool Same(const void* bytes, size_t size, MPI_Comm comm = MPI_COMM_WORLD);
 
 inline bool Same(const double value, const MPI_Comm comm = MPI_COMM_WORLD)
 { return Same(&value, sizeof(value), comm); }
+
+inline bool Same(const std::string& text,
+                 const MPI_Comm comm = MPI_COMM_WORLD)
+{ return Same(text.data(), text.size(), comm); }
 
 template<typename ElemType>
 bool Same(const arma::Mat<ElemType>& values,
@@ -59,7 +65,8 @@ class ProbeType
   /**
    * @param points Number of points.
    * @param elements Elements of the iterate, of whatever shape.
-   * @param seed The same seed makes the same points.
+   * @param seed The same seed makes the same points; the solution is the same
+   *     for all seeds.
    */
   ProbeType(const size_t points,
             const size_t elements,
@@ -71,9 +78,10 @@ class ProbeType
       y(1, points),
       solution(elements, 1)
   {
-    dasgd::Random random(seed);
+    dasgd::Random random(0);
     for (ElemType& value : solution)
       value = ElemType(random.Uniform(-1, 1));
+    random = dasgd::Random(seed);
     for (size_t i = 0; i < points; ++i)
     {
       for (size_t k = 0; k < elements; ++k)
@@ -162,6 +170,9 @@ class ProbeType
   std::function<void()> onGradient, onEvaluate, onShuffle;
   //! May change what EvaluateWithGradient() answers.
   std::function<void(ElemType&, MatType&)> spoil;
+
+  //! The point at this place of the present order.
+  const ElemType* Point(const size_t place) const { return a.colptr(place); }
 
   //! Where all terms are 0 (least squares).
   const MatType& Solution() const { return solution; }

@@ -240,6 +240,27 @@ TEST_CASE("computing never waits for a peer that stands still", "[sim]")
   }
 }
 
+TEST_CASE("frames that never end keep nobody from computing", "[sim]")
+{
+  // Applying takes longer than computing, so there is always a frame waiting at
+  // the hub of the tree.  Only its own share can end the first epoch.
+  for (const char* topology : { "tree:2", "complete", "ring" })
+  {
+    SimRun run;
+    run.script.topology = topology;
+    run.script.ranks = 3;
+    run.script.maxIterations = 0;
+    run.script.event = Event::Tolerance;
+    run.machine.computeSeconds = { 0.1, 0.1, 0.1 };
+    run.machine.applySeconds = 0.5;
+    Play(run);
+    INFO(topology);
+    CHECK(run.broken == "");
+    for (const Ending& end : run.ends)
+      CHECK(end.counts.computed < 10 * run.script.points);
+  }
+}
+
 TEST_CASE("a frame's bookkeeping stays bounded under a peer that stands still",
     "[sim]")
 {

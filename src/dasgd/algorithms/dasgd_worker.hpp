@@ -69,6 +69,13 @@ class DasgdWorker
   //! Is it this rank's turn to compute, if no frame has arrived?
   bool HasWork();
 
+  /**
+   * Has so much arrived in a row that it is time to compute, even though more is
+   * there?  Without it, frames that come as fast as they are applied would keep
+   * this rank from computing for ever.
+   */
+  bool Starved() { return inARow >= sweep && HasWork(); }
+
   //! Compute one gradient, apply it, hand it to the network.
   void Compute();
 
@@ -147,6 +154,12 @@ class DasgdWorker
   std::vector<bool> lastSent;
   size_t lastsToSend;
   size_t lastsToCome;
+
+  //! Frames since the last gradient, and how many may be there at a time.
+  size_t inARow = 0;
+  size_t sweep;
+  //! The last step that was begun here.
+  std::uint64_t step = 0;
 
   VersionVector version;
   VersionVector finals;

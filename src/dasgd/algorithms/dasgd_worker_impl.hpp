@@ -32,6 +32,7 @@ DasgdWorker<ElemType, ProblemType>::DasgdWorker(const Routes& routes,
     lastSent(routes.SendTo().size(), false),
     lastsToSend(routes.SendTo().size()),
     lastsToCome(routes.ReceiveFrom().size()),
+    sweep(DasgdWindow * routes.ReceiveFrom().size()),
     version(routes.Ranks(), 0),
     finals(routes.Ranks(), 0),
     finalKnown(routes.Ranks(), false),
@@ -63,6 +64,8 @@ template<typename ElemType, typename ProblemType>
 void DasgdWorker<ElemType, ProblemType>::Compute()
 {
   const size_t rank = routes.Rank();
+  inARow = 0;
+  step = version[rank] + 1;
   Guard([&]()
   {
     ManifestEntry entry;
@@ -115,6 +118,7 @@ void DasgdWorker<ElemType, ProblemType>::Receive(const std::uint8_t* bytes,
   if (frame.header.last && lastsToCome == 0)
     throw WireError("more last frames came than there are neighbours");
 
+  ++inARow;
   ++counts.framesReceived;
   counts.bytesReceived += frame.header.frameBytes;
   if (frame.header.last)
@@ -301,7 +305,7 @@ void DasgdWorker<ElemType, ProblemType>::Conclude()
       Fact fact = *verdict;
       fact.kind = Fact::Kind::Stop;
       fact.origin = rank;
-      fact.count = version[rank] + 1;
+      fact.count = step;
       Tell(fact);
     }
     if (stopped || !problem.HasWork())
@@ -348,7 +352,7 @@ void DasgdWorker<ElemType, ProblemType>::Guard(ActionType&& action)
     return;
   fact.kind = Fact::Kind::Stop;
   fact.origin = std::uint32_t(routes.Rank());
-  fact.count = version[routes.Rank()] + 1;
+  fact.count = step;
   fact.reason = StopReason::Error;
   Tell(fact);
 }

@@ -39,7 +39,8 @@ void Run(WorkerType& worker, TransportType& transport)
   worker.Start();
   while (!worker.Done() || !transport.Delivered())
   {
-    if (!transport.Receive([&worker](const std::uint8_t* bytes, size_t size)
+    if (worker.Starved() || !transport.Receive(
+        [&worker](const std::uint8_t* bytes, const size_t size)
         { worker.Receive(bytes, size); }))
     {
       lap(worker.Counts().secondsExchanging);

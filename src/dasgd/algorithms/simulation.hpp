@@ -143,7 +143,7 @@ class Simulation
   {
     Seat& seat = seats[rank];
     WorkerType& worker = *seat.worker;
-    if (seat.port->HasFrame())
+    if (seat.port->HasFrame() && !worker.Starved())
     {
       clock.After(machine.applySeconds, [this, rank, &seat, &worker]()
       {

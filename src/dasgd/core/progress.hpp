@@ -30,7 +30,8 @@ class Progress
 {
  public:
   Progress(const size_t ranks, const size_t epochPoints, const Sharing sharing) :
-      ranks(ranks), epochPoints(epochPoints), sharing(sharing), points(ranks, 0)
+      ranks(ranks), epochPoints(epochPoints), sharing(sharing),
+      points(ranks, 0), latest(ranks, 0)
   { }
 
   /**
@@ -43,8 +44,13 @@ class Progress
   {
     known += entry.points - points[entry.origin];
     points[entry.origin] = entry.points;
+    latest[entry.origin] = std::max(latest[entry.origin], entry.epoch);
     if (entry.epoch < current)
       return 0; // Late in Sharing::Dynamic: that epoch has been judged.
+    // A rank that runs far ahead of a peer must not pile up sums for ever; the
+    // oldest are those that the peer will complete next.
+    if (open.size() >= maxOpen && open.find(entry.epoch) == open.end())
+      return 0;
 
     Epoch& epoch = open[entry.epoch];
     if (epoch.objectives.empty())
@@ -57,10 +63,6 @@ class Progress
     const double gained = entry.epochObjective -
         epoch.objectives[entry.origin];
     epoch.objectives[entry.origin] = entry.epochObjective;
-
-    // A rank that runs far ahead of a peer must not pile up sums for ever.
-    if (open.size() > maxOpen)
-      open.erase(open.begin());
     return gained;
   }
 
@@ -77,12 +79,21 @@ class Progress
    */
   bool CloseEpoch(double& objective)
   {
-    for (auto it = open.begin(); it != open.end(); ++it)
+    const std::uint64_t slowest = *std::min_element(latest.begin(),
+        latest.end());
+    for (auto it = open.begin(); it != open.end(); )
     {
       const bool complete = (sharing == Sharing::Static) ?
           it->second.total >= epochPoints : known >= it->first * epochPoints;
       if (!complete)
-        continue; // Epochs complete in order, unless a total was folded away.
+      {
+        // Epochs complete in order.  One that everybody has left behind lacks a
+        // total that was folded away, and never will be.
+        if (it->first >= slowest)
+          return false;
+        it = open.erase(it);
+        continue;
+      }
 
       objective = it->second.Objective();
       if (it->second.total != epochPoints && it->second.total != 0)
@@ -119,6 +130,8 @@ class Progress
   Sharing sharing;
   //! Points per origin.
   std::vector<std::uint64_t> points;
+  //! The last epoch that each origin was heard of in.
+  std::vector<std::uint64_t> latest;
   std::uint64_t known = 0;
   std::uint64_t current = 1;
   //! Epochs that are not complete yet.

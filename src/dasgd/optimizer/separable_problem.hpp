@@ -42,6 +42,7 @@ class SeparableProblem
   SeparableProblem(OptimizerType& optimizer,
                    FunctionType& function,
                    MatType& iterate,
+                   MatType& gradient,
                    UpdateType& updatePolicy,
                    DecayType& decayPolicy,
                    CallbacksType& callbacks,
@@ -53,6 +54,7 @@ class SeparableProblem
       optimizer(optimizer),
       function(function),
       iterate(iterate),
+      gradient(gradient),
       updatePolicy(updatePolicy),
       decayPolicy(decayPolicy),
       callbacks(callbacks),
@@ -64,8 +66,7 @@ class SeparableProblem
       seed(seed),
       seeded(seeded),
       // Data that comes sorted would give every rank a part of another kind.
-      mustShuffle(optimizer.Shuffle() && ranks > 1),
-      gradient(iterate.n_rows, iterate.n_cols)
+      mustShuffle(optimizer.Shuffle() && ranks > 1)
   { }
 
   //! Tell callbacks that the run begins.  Only their exceptions come out.
@@ -226,7 +227,18 @@ class SeparableProblem
     return (hasLast && !forgets) ? lastObjective : ElemType(0);
   }
 
-  //! This rank's part of the objective over all points.
+  //! How often the order of points was shuffled.
+  std::uint64_t Shuffles() const { return shuffles; }
+
+  //! Shuffle on until the order is that after so many times.
+  void ShuffleTo(const std::uint64_t times)
+  {
+    while (shuffles < times)
+      Shuffle();
+  }
+
+  //! This rank's part of the objective over all points; if they are replicated,
+  //! all ranks must have them in the same order.
   ElemType ExactPart(const Data data)
   {
     const size_t held = function.NumFunctions();
@@ -307,6 +319,7 @@ class SeparableProblem
   OptimizerType& optimizer;
   FunctionType& function;
   MatType& iterate;
+  MatType& gradient;
   UpdateType& updatePolicy;
   DecayType& decayPolicy;
   CallbacksType& callbacks;
@@ -320,7 +333,6 @@ class SeparableProblem
   std::uint64_t shuffles = 0;
   bool mustShuffle;
 
-  MatType gradient;
   //! For policies other than the paper's, while all links are busy.
   MatType scratch;
   Batch batch;

@@ -72,6 +72,7 @@ class Training
       size_t rows,
       size_t cols,
       size_t points,
+      const std::string& failure,
       ElemType);
 
   //! What is wrong with this rank's settings, or nothing.
@@ -87,7 +88,10 @@ class Training
                              ElemType* iterate,
                              size_t elements);
 
-  //! Run something of the user's at the end; keep what it throws.
+  //! What an exception says; nothing if there is none.
+  static std::string Text(const std::exception_ptr& exception);
+
+  //! Run something of the user's; keep what it throws, unless something was.
   template<typename ActionType>
   static void Guard(std::exception_ptr& exception, ActionType&& action);
 };

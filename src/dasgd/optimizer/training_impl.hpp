@@ -62,9 +62,19 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   // Handshake.
   const MpiCommunicator comm(settings.communicator);
   const auto start = std::chrono::steady_clock::now();
-  const size_t held = function.NumFunctions();
+  size_t held = 0;
+  BaseMatType gradient;
+  std::exception_ptr unready;
+  Guard(unready, [&]()
+  {
+    // What may fail on one rank alone is done before all agree to begin.
+    held = function.NumFunctions();
+    gradient.zeros(iterate.n_rows, iterate.n_cols);
+    settings.template Instantiate<UpdateType, DecayType>(iterate.n_rows,
+        iterate.n_cols);
+  });
   const Agreed agreed = ShakeHands(comm, settings, iterate.n_rows,
-      iterate.n_cols, held, ElemType());
+      iterate.n_cols, held, Text(unready), ElemType());
   const size_t maxIterations = settings.maxIterations;
   const Work work(agreed.points, comm.Rank(), settings.data, settings.sharing,
       settings.batchSize, maxIterations);
@@ -74,13 +84,11 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   if (comm.Size() > 1)
     comm.Broadcast(iterate.memptr(), iterate.n_elem * sizeof(ElemType));
 
-  settings.template Instantiate<UpdateType, DecayType>(iterate.n_rows,
-      iterate.n_cols);
   const double stepSize = settings.stepSize;
   CallbacksType callbacks(optimizer, function, callbacksIn...);
   SeparableProblem<OptimizerType, FunctionType, BaseMatType, UpdateType,
       DecayType, vanilla, CallbacksType> problem(optimizer, function, iterate,
-      settings.state.update.template As<UpdateType>(),
+      gradient, settings.state.update.template As<UpdateType>(),
       settings.state.decay.template As<DecayType>(), callbacks, work,
       comm.Size(), comm.Rank(), agreed.seed, settings.seed != 0);
 
@@ -99,11 +107,26 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
        outcome.stop.reason == StopReason::NonFinite);
   if (settings.exactObjective && !failed)
   {
+    // Ranks may have come differently far; a common order makes their parts
+    // those of one whole.
+    std::uint64_t shuffles = 0;
+    if (settings.data == Data::Replicated && comm.Size() > 1)
+      for (const std::uint64_t other : comm.Gather(problem.Shuffles()))
+        shuffles = std::max(shuffles, other);
     ElemType part = 0;
-    Guard(outcome.exception, [&]() { part = problem.ExactPart(settings.data); });
+    Guard(outcome.exception, [&]()
+    {
+      problem.ShuffleTo(shuffles);
+      part = problem.ExactPart(settings.data);
+    });
     objective = 0;
     for (const double other : comm.Gather(double(part)))
       objective += ElemType(other);
+  }
+  else if (comm.Size() > 1)
+  {
+    // With dynamic sharing ranks may see the last epoch differently.
+    comm.Broadcast(&objective, sizeof(objective));
   }
   Guard(outcome.exception, [&]() { callbacks.EndOptimization(iterate); });
 
@@ -126,23 +149,16 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
         TypeName<DecayPolicyType>();
   }
 
-  std::string text;
-  if (outcome.exception)
-  {
-    Guard(outcome.exception, []() { });
-    try { std::rethrow_exception(outcome.exception); }
-    catch (const std::exception& e) { text = e.what(); }
-    catch (...) { text = "an exception that is not a std::exception"; }
-    if (text.empty())
-      text = "an exception without a text";
-  }
   const double seconds = std::chrono::duration<double>(
       std::chrono::steady_clock::now() - start).count();
   for (const double other : comm.Gather(seconds))
     report.seconds = std::max(report.seconds, other);
+  static_assert(std::is_trivially_copyable<RankReport>::value,
+      "RankReport is sent as it is.");
   const std::string counts(reinterpret_cast<const char*>(&outcome.counts),
       sizeof(outcome.counts));
-  for (const std::string& other : comm.Gather(counts + text))
+  for (const std::string& other : comm.Gather(counts +
+      Text(outcome.exception)))
   {
     RankReport rank;
     std::memcpy(&rank, other.data(), sizeof(rank));
@@ -195,6 +211,7 @@ typename Training<AlgorithmType>::Agreed Training<AlgorithmType>::ShakeHands(
     const size_t rows,
     const size_t cols,
     const size_t points,
+    const std::string& failure,
     ElemType)
 {
   const std::uint16_t one = 1;
@@ -225,6 +242,7 @@ typename Training<AlgorithmType>::Agreed Training<AlgorithmType>::ShakeHands(
         "every rank the same data, or set Data() = dasgd::Data::Sharded if "
         "every rank has points of its own");
   }
+  handshake.Problem(failure);
   handshake.Problem(Complaint(settings, comm, rows * cols * sizeof(ElemType),
       points));
   handshake.Agree(comm, std::string(AlgorithmType::Name()) + "::Optimize()");
@@ -310,6 +328,25 @@ double Training<AlgorithmType>::CopyFromRoot(const MpiCommunicator& comm,
     }
   }
   return deviation;
+}
+
+template<typename AlgorithmType>
+std::string Training<AlgorithmType>::Text(const std::exception_ptr& exception)
+{
+  if (!exception)
+    return "";
+  try
+  {
+    std::rethrow_exception(exception);
+  }
+  catch (const std::exception& e)
+  {
+    return (*e.what() == '\0') ? "an exception without a text" : e.what();
+  }
+  catch (...)
+  {
+    return "an exception that is not a std::exception";
+  }
 }
 
 template<typename AlgorithmType>
