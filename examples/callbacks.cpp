@@ -65,7 +65,7 @@ int main(int argc, char** argv) try
       ens::ProgressBar(30, dasgd::RootStream()),
       ens::PrintLoss(dasgd::RootStream()),
       ens::EarlyStopAtMinLoss(2),
-      StopAtAccuracy(test, 85.5));
+      StopAtAccuracy(test, 84.5));
 
   const double accuracy = model.ComputeAccuracy(test.images, test.labels);
   example::PrintResult(optimizer.Report(), accuracy, model.Parameters(),

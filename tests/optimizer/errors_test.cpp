@@ -240,8 +240,9 @@ TEST_CASE("The others are told what was thrown", "[errors]")
 
 TEST_CASE("If several ranks throw, each gets its own back", "[errors]")
 {
+  // Before the first frame, so that nobody hears of another's error first.
   Endless run;
-  run.probe.onGradient = []() { throw OwnError{ int(Rank()) }; };
+  run.hooks.begin = []() { throw OwnError{ int(Rank()) }; };
   const Ending ending = run.Run();
   CHECK(ending.kind == Ending::Own);
   CHECK(ending.value == double(Rank()));

@@ -162,7 +162,7 @@ class DasgdWorker
   std::uint64_t step = 0;
 
   VersionVector version;
-  VersionVector finals;
+  //! Which origins have told their final count.
   std::vector<bool> finalKnown;
   size_t finalsMissing;
   //! This rank computes no more and has said so.

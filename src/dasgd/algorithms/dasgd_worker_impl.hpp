@@ -34,7 +34,6 @@ DasgdWorker<ElemType, ProblemType>::DasgdWorker(const Routes& routes,
     lastsToCome(routes.ReceiveFrom().size()),
     sweep(DasgdWindow * routes.ReceiveFrom().size()),
     version(routes.Ranks(), 0),
-    finals(routes.Ranks(), 0),
     finalKnown(routes.Ranks(), false),
     finalsMissing(routes.Ranks()),
     frame(routes.Ranks())
@@ -267,10 +266,15 @@ void DasgdWorker<ElemType, ProblemType>::Learn(const Fact& fact)
 {
   if (fact.kind == Fact::Kind::Final)
   {
-    if (!finalKnown[fact.origin])
-      --finalsMissing;
+    // Facts come after the gradients of their origin, so all must be here.
+    if (finalKnown[fact.origin] || fact.count != version[fact.origin])
+    {
+      throw WireError("rank " + std::to_string(fact.origin) + " has computed " +
+          std::to_string(fact.count) + " gradients, of which " +
+          std::to_string(version[fact.origin]) + " have arrived");
+    }
     finalKnown[fact.origin] = true;
-    finals[fact.origin] = fact.count;
+    --finalsMissing;
   }
   else
   {
@@ -319,8 +323,7 @@ void DasgdWorker<ElemType, ProblemType>::Conclude()
       Tell(fact);
     }
   }
-  if (!complete && finalsMissing == 0 && version == finals)
-    complete = true;
+  complete = (finalsMissing == 0);
 }
 
 template<typename ElemType, typename ProblemType>

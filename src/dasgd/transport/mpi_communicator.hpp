@@ -111,13 +111,13 @@ class MpiCommunicator
   //! How many of these ranks run on this machine?
   size_t RanksHere() const
   {
-    MPI_Comm here;
-    mpi::Check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0,
-        MPI_INFO_NULL, &here), "MPI_Comm_split_type");
-    int count = 1;
-    mpi::Check(MPI_Comm_size(here, &count), "MPI_Comm_size");
-    mpi::Check(MPI_Comm_free(&here), "MPI_Comm_free");
-    return size_t(count);
+    char name[MPI_MAX_PROCESSOR_NAME];
+    int length = 0;
+    mpi::Check(MPI_Get_processor_name(name, &length),
+        "MPI_Get_processor_name");
+    const std::string mine(name, size_t(length));
+    const std::vector<std::string> all = Gather(mine);
+    return size_t(std::count(all.begin(), all.end(), mine));
   }
 
   /**
