@@ -114,6 +114,67 @@ TEST_CASE("one rank takes the batches of ens::SGD", "[core]")
   CHECK(seen == expected);
 }
 
+TEST_CASE("the batches of an epoch are those of ens::SGD on any number of ranks",
+    "[core]")
+{
+  for (size_t ranks = 1; ranks <= 8; ++ranks)
+  {
+    for (const size_t points : { 64, 67, 100, 1000 })
+    {
+      const size_t batchSize = 8;
+      std::vector<std::pair<size_t, size_t>> expected, seen;
+      for (size_t i = 0; i < points; i += batchSize)
+        expected.emplace_back(i, std::min(batchSize, points - i));
+      for (size_t rank = 0; rank < ranks; ++rank)
+      {
+        Work work(std::vector<size_t>(ranks, points), rank, Data::Replicated,
+            Sharing::Static, batchSize, points);
+        while (work.Left(0))
+        {
+          const Batch batch = work.Next(0);
+          seen.emplace_back(batch.begin, batch.size);
+        }
+      }
+      std::sort(seen.begin(), seen.end());
+      INFO(ranks << " ranks, " << points << " points");
+      CHECK(seen == expected);
+    }
+  }
+}
+
+TEST_CASE("a last epoch that is cut short has at most one short batch more",
+    "[core]")
+{
+  for (size_t ranks = 1; ranks <= 6; ++ranks)
+  {
+    for (const size_t points : { 48, 50, 97 })
+    {
+      for (size_t most = 1; most < 3 * points; ++most)
+      {
+        size_t total = 0, odd = 0;
+        for (size_t rank = 0; rank < ranks; ++rank)
+        {
+          Work work(std::vector<size_t>(ranks, points), rank, Data::Replicated,
+              Sharing::Static, 8, most);
+          while (work.Left(0))
+          {
+            const Batch batch = work.Next(0);
+            total += batch.size;
+            odd += (batch.size != 8 && batch.begin + batch.size != points);
+            if (batch.begin + batch.size > points)
+              FAIL_CHECK("beyond the data");
+          }
+        }
+        if (total != most || odd > 1)
+        {
+          FAIL_CHECK(ranks << " ranks, " << points << " points, max " << most
+              << ": visited " << total << ", " << odd << " short batches");
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a rank comes past all points before it shuffles", "[core]")
 {
   for (size_t ranks = 1; ranks <= 5; ++ranks)
@@ -141,7 +202,7 @@ TEST_CASE("dynamic sharing goes on until enough is known to be done", "[core]")
   CHECK(!work.Left(30));
   CHECK(!work.Left(31));
   const Batch first = work.Next(0);
-  CHECK(first.begin == 5); // Its own slice first.
+  CHECK(first.begin == 4); // Its own slice first: the second batch of three.
   CHECK(first.size == 4);
   CHECK(first.epoch == 1);
   CHECK(work.Next(12).epoch == 2);

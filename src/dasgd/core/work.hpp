@@ -78,12 +78,16 @@ class Work
       maxIterations(maxIterations),
       held(points[rank])
   {
-    // Slice i of the epoch is [begins[i], begins[i + 1]).
+    // Slice i of the epoch is [begins[i], begins[i + 1]).  Slices of replicated
+    // data are cut between batches, so that the batches of an epoch are those of
+    // ens::SGD: with a short one in each slice, steps that are divided by the
+    // size of the batch would differ.
+    unit = ((held + batchSize - 1) / batchSize >= ranks) ? batchSize : 1;
     begins.assign(ranks + 1, 0);
-    for (size_t i = 0; i < ranks; ++i)
+    for (size_t i = 1; i <= ranks; ++i)
     {
-      begins[i + 1] = begins[i] + ((data == Data::Sharded) ? points[i] :
-          points[0] / ranks + (i < points[0] % ranks));
+      begins[i] = (data == Data::Sharded) ? begins[i - 1] + points[i - 1] :
+          std::min<std::uint64_t>(held, Part(i, Units(held), ranks) * unit);
     }
     cursor = (data == Data::Sharded) ? 0 : begins[rank];
     StartEpoch(0);
@@ -155,21 +159,41 @@ class Work
       leftInEpoch = 0;
     else
     {
-      // The last epoch is cut short: every slice in proportion, so that the
-      // parts add up to what is left.
       const std::uint64_t left = maxIterations - done;
-      leftInEpoch = Part(begins[slice + 1], left, all) -
-          Part(begins[slice], left, all);
+      leftInEpoch = ShortEnd(slice + 1, left) - ShortEnd(slice, left);
     }
   }
 
-  //! floor(a * b / c) for b < c without overflow in the product.
+  /**
+   * The last epoch is cut short: every slice in proportion, in whole batches,
+   * such that the parts add up to what is left.
+   *
+   * @return Points in all slices before the given one.
+   */
+  std::uint64_t ShortEnd(const size_t slice, const std::uint64_t left) const
+  {
+    if (data == Data::Sharded)
+      return Part(begins[slice], left, EpochPoints());
+    // Rounded up, so that the last slice, whose last batch may be a short one,
+    // is not asked for more than it has.
+    const std::uint64_t all = Units(EpochPoints());
+    const std::uint64_t batches = Part(Units(begins[slice]), Units(left), all,
+        all - 1);
+    return std::min(left, batches * unit);
+  }
+
+  //! How many batches make up so many points?
+  std::uint64_t Units(const std::uint64_t points) const
+  { return (points + unit - 1) / unit; }
+
+  //! floor((a * b + carry) / c) without overflow in the product.
   static std::uint64_t Part(const std::uint64_t a,
                             const std::uint64_t b,
-                            const std::uint64_t c)
+                            const std::uint64_t c,
+                            const std::uint64_t carry = 0)
   {
     __extension__ using Wide = unsigned __int128;
-    return std::uint64_t(Wide(a) * b / c);
+    return std::uint64_t((Wide(a) * b + carry) / c);
   }
 
   size_t rank;
@@ -180,6 +204,8 @@ class Work
   size_t maxIterations;
   //! Points that this rank holds.
   size_t held;
+  //! Slices are multiples of this.
+  size_t unit = 1;
   std::vector<std::uint64_t> begins;
   size_t cursor = 0;
   std::uint64_t epoch = 0;

@@ -8,8 +8,11 @@
 #ifndef DASGD_OPTIMIZER_CALLBACKS_HPP
 #define DASGD_OPTIMIZER_CALLBACKS_HPP
 
+#include "../core/manifest.hpp"
 #include "ensmallen.hpp"
 
+#include <iterator>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -26,20 +29,29 @@ struct SeesAllRanks : std::false_type { };
 template<>
 struct SeesAllRanks<ens::ProgressBar> : std::true_type { };
 
-//! A set of callbacks with the optimizer and the function they are told of.
+/**
+ * A set of callbacks with the optimizer and the function they are told of.  On
+ * several ranks those that see all ranks are told of steps apart from the rest,
+ * epoch by epoch: a rank may be ahead of the epoch that callbacks are in.
+ */
 template<typename OptimizerType, typename FunctionType, typename... CallbackTypes>
 class Callbacks
 {
  public:
   Callbacks(OptimizerType& optimizer,
             FunctionType& function,
+            const size_t ranks,
             CallbackTypes&... callbacks) :
-      optimizer(optimizer), function(function), callbacks(callbacks...) { }
+      optimizer(optimizer), function(function), ranks(ranks),
+      callbacks(callbacks...),
+      own(std::tuple_cat(Keep<false>(callbacks)...)),
+      counting(std::tuple_cat(Keep<true>(callbacks)...))
+  { }
 
   template<typename MatType>
   void BeginOptimization(MatType& iterate)
   {
-    std::apply([&](CallbackTypes&... all)
+    std::apply([&](auto&... all)
     {
       ens::Callback::BeginOptimization(optimizer, function, iterate, all...);
     }, callbacks);
@@ -48,7 +60,7 @@ class Callbacks
   template<typename MatType>
   void EndOptimization(MatType& iterate)
   {
-    std::apply([&](CallbackTypes&... all)
+    std::apply([&](auto&... all)
     {
       ens::Callback::EndOptimization(optimizer, function, iterate, all...);
     }, callbacks);
@@ -57,7 +69,7 @@ class Callbacks
   template<typename MatType>
   bool BeginEpoch(MatType& iterate, const size_t epoch, const double objective)
   {
-    return std::apply([&](CallbackTypes&... all)
+    return std::apply([&](auto&... all)
     {
       return ens::Callback::BeginEpoch(optimizer, function, iterate, epoch,
           objective, all...);
@@ -67,7 +79,7 @@ class Callbacks
   template<typename MatType>
   bool EndEpoch(MatType& iterate, const size_t epoch, const double objective)
   {
-    return std::apply([&](CallbackTypes&... all)
+    return std::apply([&](auto&... all)
     {
       return ens::Callback::EndEpoch(optimizer, function, iterate, epoch,
           objective, all...);
@@ -79,69 +91,126 @@ class Callbacks
                             const double objective,
                             GradType& gradient)
   {
-    return std::apply([&](CallbackTypes&... all)
+    return ForOwnSteps([&](auto&... all)
     {
       return ens::Callback::EvaluateWithGradient(optimizer, function, iterate,
           objective, gradient, all...);
-    }, callbacks);
+    });
+  }
+
+  template<typename MatType>
+  bool StepTaken(MatType& iterate)
+  {
+    return ForOwnSteps([&](auto&... all)
+    {
+      return ens::Callback::StepTaken(optimizer, function, iterate, all...);
+    });
   }
 
   template<typename MatType>
   bool Evaluate(MatType& iterate, const double objective)
   {
-    return std::apply([&](CallbackTypes&... all)
+    return std::apply([&](auto&... all)
     {
       return ens::Callback::Evaluate(optimizer, function, iterate, objective,
           all...);
     }, callbacks);
   }
 
+  /**
+   * Steps of any rank were applied: tell those that see all ranks.
+   *
+   * @param epoch The epoch that callbacks are in.
+   * @param entry What was applied.
+   * @param objective Its objective.
+   */
   template<typename MatType>
-  bool StepTaken(MatType& iterate)
+  bool CountSteps(MatType& iterate,
+                  const std::uint64_t epoch,
+                  const ManifestEntry& entry,
+                  const double objective)
   {
-    return std::apply([&](CallbackTypes&... all)
-    {
-      return ens::Callback::StepTaken(optimizer, function, iterate, all...);
-    }, callbacks);
+    if (sizeof...(CallbackTypes) == 0 || ranks == 1 || entry.epoch < epoch)
+      return false;
+    if (entry.epoch == epoch)
+      return Count(iterate, entry.count, objective);
+    Held& held = ahead[entry.epoch];
+    held.steps += entry.count;
+    held.objective += objective;
+    // As many as Progress keeps; what is further ahead is not shown.
+    if (ahead.size() > 1024)
+      ahead.erase(std::prev(ahead.end()));
+    return false;
   }
 
-  //! Another rank's gradients were applied.
+  //! An epoch has begun: tell of its steps that were applied before.
   template<typename MatType>
-  bool OthersStepTaken(MatType& iterate,
-                       const double objective,
-                       const size_t count)
-  {
-    return std::apply([&](CallbackTypes&... all)
-    {
-      return (OthersStepTaken(all, iterate, objective, count) | ... | false);
-    }, callbacks);
-  }
-
- private:
-  template<typename CallbackType, typename MatType>
-  bool OthersStepTaken(CallbackType& callback,
-                       MatType& iterate,
-                       const double objective,
-                       const size_t count)
+  bool CountHeld(MatType& iterate, const std::uint64_t epoch)
   {
     bool stop = false;
-    if constexpr (SeesAllRanks<std::remove_const_t<CallbackType>>::value)
+    while (!ahead.empty() && ahead.begin()->first <= epoch)
     {
-      stop |= ens::Callback::Evaluate(optimizer, function, iterate, objective,
-          callback);
-      for (size_t i = 0; i < count; ++i)
-        stop |= ens::Callback::StepTaken(optimizer, function, iterate, callback);
-    }
-    else
-    {
-      (void) callback; (void) iterate; (void) objective; (void) count;
+      const Held held = ahead.begin()->second;
+      if (ahead.begin()->first == epoch)
+        stop |= Count(iterate, held.steps, held.objective);
+      ahead.erase(ahead.begin());
     }
     return stop;
   }
 
+ private:
+  struct Held
+  {
+    std::uint64_t steps = 0;
+    double objective = 0;
+  };
+
+  //! The callback, if it is one of those that see all ranks, or one that is not.
+  template<bool seesAll, typename CallbackType>
+  static auto Keep(CallbackType& callback)
+  {
+    if constexpr (SeesAllRanks<std::remove_const_t<CallbackType>>::value ==
+        seesAll)
+      return std::tie(callback);
+    else
+      return std::tuple<>();
+  }
+
+  template<typename ActionType>
+  bool ForOwnSteps(ActionType&& action)
+  {
+    return (ranks == 1) ? std::apply(action, callbacks) :
+        std::apply(action, own);
+  }
+
+  template<typename MatType>
+  bool Count(MatType& iterate,
+             const std::uint64_t steps,
+             const double objective)
+  {
+    return std::apply([&](auto&... all)
+    {
+      bool stop = ens::Callback::Evaluate(optimizer, function, iterate,
+          objective, all...);
+      for (std::uint64_t i = 0; i < steps && sizeof...(all) > 0; ++i)
+        stop |= ens::Callback::StepTaken(optimizer, function, iterate, all...);
+      return stop;
+    }, counting);
+  }
+
+  using AllType = std::tuple<CallbackTypes&...>;
+  using OwnType = decltype(std::tuple_cat(
+      Keep<false>(std::declval<CallbackTypes&>())...));
+  using CountingType = decltype(std::tuple_cat(
+      Keep<true>(std::declval<CallbackTypes&>())...));
+
   OptimizerType& optimizer;
   FunctionType& function;
-  std::tuple<CallbackTypes&...> callbacks;
+  size_t ranks;
+  AllType callbacks;
+  OwnType own;
+  CountingType counting;
+  std::map<std::uint64_t, Held> ahead;
 };
 
 } // namespace dasgd

@@ -159,11 +159,9 @@ class SeparableProblem
   void Applied(const ManifestEntry& entry, const bool own)
   {
     const double objective = progress.Note(entry);
+    Note(callbacks.CountSteps(iterate, epoch, entry, objective));
     if (!own)
-    {
-      Note(callbacks.OthersStepTaken(iterate, objective, size_t(entry.count)));
       return;
-    }
     ++steps;
     Note(callbacks.StepTaken(iterate));
     decayPolicy.Update(iterate, optimizer.StepSize(), gradient);
@@ -201,6 +199,7 @@ class SeparableProblem
         return;
       }
       Note(callbacks.BeginEpoch(iterate, size_t(epoch), lastObjective));
+      Note(callbacks.CountHeld(iterate, epoch));
       if (ranks == 1 && optimizer.Shuffle())
         Shuffle();
     }

@@ -85,7 +85,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     comm.Broadcast(iterate.memptr(), iterate.n_elem * sizeof(ElemType));
 
   const double stepSize = settings.stepSize;
-  CallbacksType callbacks(optimizer, function, callbacksIn...);
+  CallbacksType callbacks(optimizer, function, comm.Size(), callbacksIn...);
   SeparableProblem<OptimizerType, FunctionType, BaseMatType, UpdateType,
       DecayType, vanilla, CallbacksType> problem(optimizer, function, iterate,
       gradient, settings.state.update.template As<UpdateType>(),

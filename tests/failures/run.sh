@@ -1,0 +1,184 @@
+#!/usr/bin/env bash
+#
+# Starts a program that comes to grief, and looks at how the job ends: soon, with
+# the right status, and without leaving a process behind.
+#
+# Usage: run.sh <test> <program> <scratch folder>
+#
+# MPIEXEC       what starts MPI programs (mpiexec)
+# STOP_SECONDS  how long a rank stands still at least (20)
+# PATIENCE      seconds in which a job must end once it has reason to (30)
+
+set -uo pipefail
+
+name="$1" program="$2" scratch="$3"
+mpiexec="${MPIEXEC:-mpiexec}"
+ranks=3
+patience="${PATIENCE:-30}"
+
+# For Open MPI, if run by hand; others do not mind.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_hwloc_base_binding_policy=none
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export PRTE_MCA_hwloc_default_binding_policy=none
+
+job=""
+
+fail()
+{
+  echo "FAILED: $*"
+  echo "-- output of the job:"
+  cat "$scratch/output" 2> /dev/null
+  exit 1
+}
+
+# Whatever happens, nothing of ours stays behind.
+clean_up()
+{
+  local pid
+  [ -n "$job" ] && alive "$job" && kill -KILL "$job"
+  for pid in $(pids); do
+    # Unless the number belongs to somebody else by now.
+    [ "$(readlink "/proc/$pid/exe")" = "$(readlink -f "$program")" ] &&
+      kill -KILL "$pid"
+  done 2> /dev/null
+}
+
+pids() { cat "$scratch"/pid.* 2> /dev/null; }
+
+start()
+{
+  "$mpiexec" -n "$ranks" "$program" "$1" "$scratch" \
+    > "$scratch/output" 2>&1 < /dev/null &
+  job=$!
+}
+
+# A process that has ended, but whose parent has not asked for its status yet,
+# is gone for our purposes.
+alive()
+{
+  local state
+  state="$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2> /dev/null)" || return 1
+  [ -n "$state" ] && [ "$state" != Z ]
+}
+
+# until_true <seconds> <command>...: look until the command succeeds.
+until_true()
+{
+  local deadline=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    [ "$SECONDS" -ge "$deadline" ] && return 1
+    sleep 0.05
+  done
+}
+
+# event <name>: wait until the program tells of it.
+event()
+{
+  until_true 120 test -e "$scratch/$1" || fail "there was no event '$1'"
+}
+
+job_ended() { ! alive "$job"; }
+nobody_left()
+{
+  local pid
+  for pid in $(pids); do
+    alive "$pid" && return 1
+  done
+  return 0
+}
+
+# ends_with <zero|nonzero>: the job ends soon, and all of its processes.
+ends_with()
+{
+  until_true "$patience" job_ended || fail "the job goes on"
+  wait "$job"
+  local status=$?
+  echo "the job ended with status $status"
+  case "$1" in
+    zero) [ "$status" -eq 0 ] || fail "status $status" ;;
+    nonzero) [ "$status" -ne 0 ] || fail "status $status" ;;
+  esac
+  until_true "$patience" nobody_left || fail "a process was left behind"
+}
+
+stopped()
+{
+  [ "$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2> /dev/null)" = T ]
+}
+
+trap clean_up EXIT
+rm -rf "$scratch"
+mkdir -p "$scratch"
+
+case "$name" in
+  # What goes wrong by itself.
+  exception | exit | late-exit | late-exception)
+    start "$name"
+    ends_with nonzero
+    ;;
+  caught)
+    start caught
+    ends_with nonzero
+    # All ranks were told which one it was, and why.
+    for rank in 0 1 2; do
+      grep "Rank $rank says:" "$scratch/output" |
+        grep -q "the function gives up" || fail "rank $rank did not say why"
+    done
+    grep "Rank 0 says:" "$scratch/output" | grep -q "rank 1 failed" ||
+      fail "rank 0 did not say who"
+    ;;
+  success)
+    start success
+    ends_with zero
+    ;;
+
+  # A peer is killed, in the middle of its work.
+  kill-first | kill-last)
+    start endless
+    for rank in 0 1 2; do
+      event "running.$rank"
+    done
+    victim=0
+    [ "$name" = kill-last ] && victim=2
+    kill -KILL "$(cat "$scratch/pid.$victim")"
+    ends_with nonzero
+    ;;
+
+  # A peer is killed while all others wait for it.
+  kill-awaited)
+    start standstill
+    event stopped
+    event done.0
+    event done.1
+    kill -KILL "$(cat "$scratch/stopped")"
+    ends_with nonzero
+    ;;
+
+  # A peer stands still: nobody else does, and memory stays bounded.
+  standstill)
+    start standstill
+    event stopped
+    since=$SECONDS
+    sleeper="$(cat "$scratch/stopped")"
+    until_true 10 stopped "$sleeper" || fail "rank 2 does not stand still"
+    event done.0
+    event done.1
+    echo "the others had done all the work after $((SECONDS - since)) s"
+    while [ "$((SECONDS - since))" -le "${STOP_SECONDS:-20}" ]; do
+      sleep 0.2
+    done
+    stopped "$sleeper" || fail "rank 2 went on before its time"
+    alive "$job" || fail "the job ended without rank 2"
+    kill -CONT "$sleeper"
+    ends_with zero
+    cat "$scratch/output"
+    ;;
+
+  *)
+    fail "there is no test '$name'"
+    ;;
+esac
+echo "passed: $name"

@@ -1,0 +1,320 @@
+/**
+ * @file transport_test.cpp
+ *
+ * Frames over MPI: in order, bounded on both ends, whatever their size and
+ * however slow the receiver.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include "catch.hpp"
+
+#include <dasgd/core/random.hpp>
+#include <dasgd/transport/mpi_transport.hpp>
+
+#include <cstring>
+
+using namespace dasgd;
+
+namespace {
+
+constexpr size_t window = 2;
+
+//! All ranks but this one.
+std::vector<size_t> Others(const MpiCommunicator& comm)
+{
+  std::vector<size_t> others;
+  for (size_t i = 0; i < comm.Size(); ++i)
+  {
+    if (i != comm.Rank())
+      others.push_back(i);
+  }
+  return others;
+}
+
+//! What a test frame says of itself at its start and, if it is longer, at its
+//! end.
+struct Label
+{
+  std::uint64_t from, to, number, bytes;
+
+  bool operator==(const Label& other) const
+  { return std::memcmp(this, &other, sizeof(Label)) == 0; }
+};
+
+void Send(MpiTransport& transport,
+          BufferPool& pool,
+          const size_t link,
+          const Label& label)
+{
+  Buffer buffer = pool.Take();
+  std::memcpy(buffer.Bytes() + label.bytes - sizeof(label), &label,
+      sizeof(label));
+  std::memcpy(buffer.Bytes(), &label, sizeof(label));
+  transport.Send(link, std::move(buffer), size_t(label.bytes));
+}
+
+//! The label, if both of them agree and the message is as long as it should be.
+bool Read(const std::uint8_t* bytes, const size_t size, Label& label)
+{
+  std::memcpy(&label, bytes, sizeof(label));
+  if (label.bytes > size || size != Buffer::RoundUp(size_t(label.bytes)))
+    return false;
+  Label end;
+  std::memcpy(&end, bytes + label.bytes - sizeof(label), sizeof(label));
+  return end == label;
+}
+
+} // namespace
+
+TEST_CASE("Frames of any size arrive once and in order on every link",
+    "[transport]")
+{
+  const MpiCommunicator comm(MPI_COMM_WORLD);
+  const std::vector<size_t> others = Others(comm);
+  const size_t frames = 60;
+  const size_t largest = 200000;
+  BufferPool pool(largest);
+  {
+    MpiTransport transport(comm, others, others, window, pool);
+    // Small and large ones mixed: MPI sends them by different protocols, and
+    // small ones must not overtake.
+    Random random(1 + comm.Rank());
+    std::vector<size_t> sent(others.size(), 0);
+    std::vector<std::uint64_t> received(comm.Size(), 0);
+    size_t missing = frames * others.size();
+    bool sound = true;
+    while (missing > 0 || !transport.Delivered())
+    {
+      const bool got = transport.Receive([&](const std::uint8_t* bytes,
+          const size_t size)
+      {
+        Label label{};
+        sound = Read(bytes, size, label) && label.to == comm.Rank() &&
+            label.from < comm.Size() &&
+            label.number == received[label.from]++ && sound;
+        --missing;
+      });
+      bool any = got;
+      for (size_t link = 0; link < others.size(); ++link)
+      {
+        if (sent[link] == frames || !transport.CanSend(link))
+          continue;
+        const size_t bytes = random.Chance(0.5) ? sizeof(Label) :
+            sizeof(Label) + random.Below(largest - sizeof(Label));
+        Send(transport, pool, link, Label{comm.Rank(), others[link],
+            sent[link]++, bytes});
+        any = true;
+      }
+      if (!any)
+        transport.Wait();
+    }
+    CHECK(sound);
+    for (const size_t peer : others)
+      CHECK(received[peer] == frames);
+  }
+  CHECK(pool.Used() == 0);
+  CHECK(pool.Peak() <= window * others.size());
+}
+
+TEST_CASE("A receiver that does not receive stops its sender, not more",
+    "[transport]")
+{
+  // Rank 0 sends to rank 1 as much as it can; rank 1 takes nothing yet.
+  const MpiCommunicator comm(MPI_COMM_WORLD);
+  if (comm.Size() == 1)
+    return;
+  const bool sends = (comm.Rank() == 0), receives = (comm.Rank() == 1);
+  for (const size_t bytes : { size_t(64), size_t(100000) })
+  {
+    INFO(bytes << " bytes");
+    BufferPool pool(bytes);
+    {
+      MpiTransport transport(comm,
+          sends ? std::vector<size_t>{1} : std::vector<size_t>{},
+          receives ? std::vector<size_t>{0} : std::vector<size_t>{}, window,
+          pool);
+      std::uint64_t accepted = 0;
+      if (sends)
+      {
+        CHECK(transport.Delivered());
+        for (size_t tries = 0; tries < 20000; ++tries)
+        {
+          if (transport.CanSend(0))
+            Send(transport, pool, 0, Label{0, 1, accepted++, bytes});
+          else
+            transport.Yield();
+        }
+        // What it has posted receives for may be taken; as much again is under
+        // way and stays there.
+        CHECK(accepted >= window);
+        CHECK(accepted <= 2 * window);
+        CHECK(!transport.CanSend(0));
+        CHECK(!transport.Delivered());
+        CHECK(pool.Used() == window);
+        CHECK(pool.Peak() == window);
+      }
+      // Everybody waits here, and MPI makes progress meanwhile.
+      const std::uint64_t total = comm.Gather(accepted)[0];
+
+      std::uint64_t received = 0;
+      bool sound = true;
+      while (receives ? received < total : !transport.Delivered())
+      {
+        if (!transport.Receive([&](const std::uint8_t* data, const size_t size)
+            {
+              Label label{};
+              sound = Read(data, size, label) && label.number == received++ &&
+                  sound;
+            }))
+          transport.Wait();
+      }
+      CHECK(sound);
+      if (sends)
+        CHECK(transport.CanSend(0));
+    }
+    CHECK(pool.Used() == 0);
+  }
+}
+
+TEST_CASE("A frame of many megabytes arrives whole", "[transport]")
+{
+  const MpiCommunicator comm(MPI_COMM_WORLD);
+  const size_t bytes = size_t(12) << 20;
+  // From every rank to the next, and only there.
+  if (comm.Size() == 1)
+    return;
+  const size_t next = (comm.Rank() + 1) % comm.Size();
+  const size_t before = (comm.Rank() + comm.Size() - 1) % comm.Size();
+  BufferPool pool(bytes);
+  MpiTransport transport(comm, { next }, { before }, 1, pool);
+  Buffer buffer = pool.Take();
+  for (size_t i = 0; i < bytes; i += 8)
+  {
+    const std::uint64_t word = Mix(i, comm.Rank());
+    std::memcpy(buffer.Bytes() + i, &word, sizeof(word));
+  }
+  CHECK(transport.CanSend(0));
+  transport.Send(0, std::move(buffer), bytes);
+
+  bool received = false, sound = true;
+  while (!received || !transport.Delivered())
+  {
+    if (!transport.Receive([&](const std::uint8_t* data, const size_t size)
+        {
+          received = true;
+          sound = (size == bytes);
+          for (size_t i = 0; sound && i < bytes; i += 8)
+          {
+            std::uint64_t word;
+            std::memcpy(&word, data + i, sizeof(word));
+            sound = (word == Mix(i, before));
+          }
+        }))
+      transport.Wait();
+  }
+  CHECK(sound);
+}
+
+TEST_CASE("A transport without links has nothing to wait for", "[transport]")
+{
+  const MpiCommunicator comm(MPI_COMM_WORLD);
+  BufferPool pool(100);
+  MpiTransport transport(comm, {}, {}, window, pool);
+  CHECK(transport.Delivered());
+  CHECK(!transport.Receive([](const std::uint8_t*, size_t) { }));
+}
+
+TEST_CASE("A transport leaves nothing behind for the next one", "[transport]")
+{
+  const MpiCommunicator comm(MPI_COMM_WORLD);
+  const std::vector<size_t> others = Others(comm);
+  for (std::uint64_t round = 0; round < 10; ++round)
+  {
+    BufferPool pool(1000);
+    MpiTransport transport(comm, others, others, window, pool);
+    for (size_t link = 0; link < others.size(); ++link)
+    {
+      CHECK(transport.CanSend(link));
+      Send(transport, pool, link, Label{comm.Rank(), others[link], round,
+          500});
+    }
+    size_t missing = others.size();
+    bool sound = true;
+    while (missing > 0 || !transport.Delivered())
+    {
+      if (!transport.Receive([&](const std::uint8_t* bytes, const size_t size)
+          {
+            Label label{};
+            sound = Read(bytes, size, label) && label.number == round && sound;
+            --missing;
+          }))
+        transport.Wait();
+    }
+    CHECK(sound);
+  }
+}
+
+TEST_CASE("Transports of disjoint communicators do not meet", "[transport]")
+{
+  int world = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &world);
+  MPI_Comm half;
+  MPI_Comm_split(MPI_COMM_WORLD, world % 2, world, &half);
+  {
+    const MpiCommunicator comm(half);
+    const std::vector<size_t> others = Others(comm);
+    BufferPool pool(1000);
+    MpiTransport transport(comm, others, others, window, pool);
+    for (size_t link = 0; link < others.size(); ++link)
+    {
+      CHECK(transport.CanSend(link));
+      Send(transport, pool, link, Label{comm.Rank(), others[link],
+          std::uint64_t(world % 2), 100});
+    }
+    size_t missing = others.size();
+    bool sound = true;
+    while (missing > 0 || !transport.Delivered())
+    {
+      if (!transport.Receive([&](const std::uint8_t* bytes, const size_t size)
+          {
+            Label label{};
+            sound = Read(bytes, size, label) && label.to == comm.Rank() &&
+                label.number == std::uint64_t(world % 2) && sound;
+            --missing;
+          }))
+        transport.Wait();
+    }
+    CHECK(sound);
+  }
+  MPI_Comm_free(&half);
+}
+
+TEST_CASE("A frame that is too long for its buffers is an error",
+    "[transport]")
+{
+  const MpiCommunicator comm(MPI_COMM_WORLD);
+  if (comm.Size() == 1)
+    return;
+  // The sender's buffers are larger than the receiver's.
+  const bool sends = (comm.Rank() == 0), receives = (comm.Rank() == 1);
+  BufferPool pool(sends ? 1000 : 100);
+  MpiTransport transport(comm,
+      sends ? std::vector<size_t>{1} : std::vector<size_t>{},
+      receives ? std::vector<size_t>{0} : std::vector<size_t>{}, 1, pool);
+  if (sends && transport.CanSend(0))
+    Send(transport, pool, 0, Label{0, 1, 0, 1000});
+  bool failed = false;
+  while (receives ? !failed : !transport.Delivered())
+  {
+    try
+    {
+      transport.Receive([](const std::uint8_t*, size_t) { });
+    }
+    catch (const std::runtime_error&)
+    {
+      failed = true;
+    }
+    transport.Wait();
+  }
+  CHECK(failed == receives);
+}
