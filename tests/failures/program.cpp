@@ -264,9 +264,11 @@ int main(int argc, char** argv)
       return EXIT_FAILURE;
     }
   }
-  else if (way == "exit")
+  else if (way == "exit" || way == "early-exit")
   {
-    // Before MPI was ever used.
+    // With MPI in use, or before.
+    if (way == "exit")
+      dasgd::RootStream() << "about to train" << std::endl;
     if (rank == 1)
       std::exit(3);
     Train(endless, bowl);

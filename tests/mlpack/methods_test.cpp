@@ -89,12 +89,44 @@ TEST_CASE("LogisticRegression", "[mlpack]")
   arma::mat data;
   arma::Row<size_t> labels;
   Clouds(2, 5, 600, data, labels);
-  CheckAgainstSerial({ Batches::Sum, 0.05, 10, 300000, 98.0, 2.0 },
+  CheckAgainstSerial({ Batches::Sum, 0.05, 10, 30000, 98.0, 2.0 },
       [&](auto& optimizer)
   {
     mlpack::LogisticRegression<> model(5, 0.1);
     model.Train(data, labels, optimizer);
     return Trained{ model.Parameters(), model.ComputeAccuracy(data, labels) };
+  });
+}
+
+TEST_CASE("LogisticRegression in single precision", "[mlpack]")
+{
+  arma::mat data;
+  arma::Row<size_t> labels;
+  Clouds(2, 5, 600, data, labels);
+  const arma::fmat floats = arma::conv_to<arma::fmat>::from(data);
+  CheckAgainstSerial({ Batches::Sum, 0.05, 10, 30000, 98.0, 2.0 },
+      [&](auto& optimizer)
+  {
+    mlpack::LogisticRegression<arma::fmat> model(5, 0.1);
+    model.Train(floats, labels, optimizer);
+    return Trained{ arma::conv_to<arma::mat>::from(model.Parameters()),
+        double(model.ComputeAccuracy(floats, labels)) };
+  });
+}
+
+TEST_CASE("LogisticRegression on sparse data", "[mlpack]")
+{
+  arma::mat data;
+  arma::Row<size_t> labels;
+  Clouds(2, 5, 600, data, labels);
+  const arma::sp_mat sparse(data);
+  CheckAgainstSerial({ Batches::Sum, 0.05, 10, 30000, 98.0, 2.0 },
+      [&](auto& optimizer)
+  {
+    mlpack::LogisticRegression<arma::sp_mat> model(5, 0.1);
+    model.Train(sparse, labels, optimizer);
+    return Trained{ model.Parameters(),
+        model.ComputeAccuracy(sparse, labels) };
   });
 }
 
@@ -105,7 +137,7 @@ TEST_CASE("SoftmaxRegression", "[mlpack]")
   arma::mat data;
   arma::Row<size_t> labels;
   Clouds(4, 5, 600, data, labels);
-  CheckAgainstSerial({ Batches::Mean, 0.05, 10, 120000, 96.0, 2.0 },
+  CheckAgainstSerial({ Batches::Mean, 0.05, 10, 30000, 96.0, 2.0 },
       [&](auto& optimizer)
   {
     mlpack::SoftmaxRegression<> model(5, 4, true);
@@ -119,7 +151,7 @@ TEST_CASE("LinearSVM", "[mlpack]")
   arma::mat data;
   arma::Row<size_t> labels;
   Clouds(3, 5, 600, data, labels);
-  CheckAgainstSerial({ Batches::Mean, 0.01, 10, 120000, 97.0, 2.0 },
+  CheckAgainstSerial({ Batches::Mean, 0.05, 10, 30000, 97.0, 2.0 },
       [&](auto& optimizer)
   {
     mlpack::LinearSVM<> model(5, 3, 0.001, 1.0, true);
@@ -128,14 +160,15 @@ TEST_CASE("LinearSVM", "[mlpack]")
   });
 }
 
-// Score: how many of 120 points have their own kind for a neighbour, as expected
-// by the model; without learning about 70.  It may fall behind by 3.
+// Score: of 120 points, how many are expected to have their own kind for a
+// neighbour; 102 before training, 112 after.  It may fall behind by a tenth of
+// what is won.
 TEST_CASE("NCA", "[mlpack]")
 {
   arma::mat data;
   arma::Row<size_t> labels;
   NoisyAxes(data, labels);
-  CheckAgainstSerial({ Batches::Sum, 0.02, 10, 24000, 95.0, 3.0 },
+  CheckAgainstSerial({ Batches::Sum, 0.02, 10, 24000, 111.0, 1.0 },
       [&](auto& optimizer)
   {
     const mlpack::NCA<> model;
@@ -147,14 +180,15 @@ TEST_CASE("NCA", "[mlpack]")
   });
 }
 
-// Score: the loss over 120 points, negated; without learning about -450.  It may
-// fall behind by 5 per cent of what is won.
+// Score: the loss over 120 points, negated; -768 before training, -274 after.
+// It may fall behind by a twentieth of what is won: the neighbours that count
+// change in jumps.
 TEST_CASE("LMNN", "[mlpack]")
 {
   arma::mat data;
   arma::Row<size_t> labels;
   NoisyAxes(data, labels);
-  CheckAgainstSerial({ Batches::Sum, 0.01, 10, 24000, -290.0, 10.0 },
+  CheckAgainstSerial({ Batches::Sum, 0.01, 10, 24000, -290.0, 25.0 },
       [&](auto& optimizer)
   {
     const mlpack::LMNN<> model(3);
@@ -170,13 +204,14 @@ TEST_CASE("LMNN", "[mlpack]")
 // The classes RegularizedSVD, BiasSVD and SVDPlusPlus run ens::StandardSGD
 // whatever optimizer they are given, but their functions take any.
 //
-// Score: the mean squared error with penalty, negated; without learning about
-// -0.2.  It may fall behind by a tenth of the noise's variance.
+// Score: the mean squared error with penalty, negated; before training -0.13,
+// -1.6 and -21.  It may fall behind by a tenth of the noise's variance, 0.0025;
+// for the last, which learns slowly and is stopped early, by 0.001.
 
 TEST_CASE("RegularizedSVDFunction", "[mlpack]")
 {
   const arma::mat data = Ratings();
-  CheckAgainstSerial({ Batches::Sum, 0.2, 20, 900000, -0.01, 0.00025 },
+  CheckAgainstSerial({ Batches::Sum, 0.6, 60, 360000, -0.01, 0.00025 },
       [&](auto& optimizer)
   {
     return Factorise<mlpack::RegularizedSVDFunction<arma::mat>>(optimizer, data);
@@ -186,7 +221,7 @@ TEST_CASE("RegularizedSVDFunction", "[mlpack]")
 TEST_CASE("BiasSVDFunction", "[mlpack]")
 {
   const arma::mat data = Ratings();
-  CheckAgainstSerial({ Batches::Sum, 0.2, 20, 900000, -0.01, 0.00025 },
+  CheckAgainstSerial({ Batches::Sum, 0.6, 60, 360000, -0.01, 0.00025 },
       [&](auto& optimizer)
   {
     return Factorise<mlpack::BiasSVDFunction<arma::mat>>(optimizer, data);
@@ -198,7 +233,7 @@ TEST_CASE("SVDPlusPlusFunction", "[mlpack]")
   const arma::mat data = Ratings();
   // Every user has rated every item.
   const arma::sp_mat implicit(arma::mat(30, 60, arma::fill::ones));
-  CheckAgainstSerial({ Batches::Sum, 0.1, 20, 360000, -0.01, 0.00025 },
+  CheckAgainstSerial({ Batches::Sum, 0.04, 20, 126000, -0.02, 0.001 },
       [&](auto& optimizer)
   {
     return Factorise<mlpack::SVDPlusPlusFunction<arma::mat>>(optimizer, data,

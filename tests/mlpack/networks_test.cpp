@@ -74,7 +74,7 @@ TEST_CASE("FFN as MLP", "[mlpack]")
 {
   arma::mat data, responses;
   Ring(data, responses);
-  CheckAgainstSerial({ Batches::Sum, 0.05, 20, 120000, 98.0, 2.0 },
+  CheckAgainstSerial({ Batches::Sum, 0.05, 20, 60000, 98.0, 2.0 },
       [&](auto& optimizer)
   {
     mlpack::FFN<mlpack::NegativeLogLikelihood, mlpack::GlorotInitialization>
@@ -100,7 +100,7 @@ TEST_CASE("FFN with dropout", "[mlpack]")
 {
   arma::mat data, responses;
   Ring(data, responses);
-  CheckAgainstSerial({ Batches::Sum, 0.05, 20, 120000, 98.0, 2.0 },
+  CheckAgainstSerial({ Batches::Sum, 0.05, 20, 60000, 98.0, 2.0 },
       [&](auto& optimizer)
   {
     mlpack::FFN<mlpack::NegativeLogLikelihood, mlpack::GlorotInitialization>
@@ -147,7 +147,7 @@ TEST_CASE("RNN with LSTM", "[mlpack]")
 {
   arma::cube data, responses;
   Sequences(data, responses);
-  CheckAgainstSerial({ Batches::Sum, 0.1, 10, 60000, 98.0, 2.0 },
+  CheckAgainstSerial({ Batches::Sum, 0.2, 10, 30000, 98.0, 2.0 },
       [&](auto& optimizer)
   {
     // One response for each sequence, at its end.
@@ -172,7 +172,7 @@ TEST_CASE("DAGNetwork", "[mlpack]")
 {
   arma::mat data, responses;
   Ring(data, responses);
-  CheckAgainstSerial({ Batches::Sum, 0.05, 20, 120000, 98.0, 2.0 },
+  CheckAgainstSerial({ Batches::Sum, 0.05, 20, 60000, 98.0, 2.0 },
       [&](auto& optimizer)
   {
     mlpack::DAGNetwork<mlpack::NegativeLogLikelihood,

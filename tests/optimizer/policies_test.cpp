@@ -33,7 +33,9 @@ TEST_CASE("One rank with a policy of Adam's family is ens::SGD", "[one]")
 
 TEST_CASE("One rank with any other policy is ens::SGD", "[one]")
 {
+  // Not ens::FTMLUpdate: it counts iterations from a number that it does not
+  // initialize, so that it differs from itself.
   Compare(ens::QHUpdate(), ens::AdaGradUpdate(), ens::AdaDeltaUpdate(),
-      ens::RMSPropUpdate(), ens::AdaSqrtUpdate(), ens::FTMLUpdate(),
-      ens::SMORMS3Update(), ens::WNGradUpdate(), ens::DemonSGDUpdate());
+      ens::RMSPropUpdate(), ens::AdaSqrtUpdate(), ens::SMORMS3Update(),
+      ens::WNGradUpdate(), ens::DemonSGDUpdate());
 }

@@ -11,6 +11,7 @@
 
 #include "../algorithms/outcome.hpp"
 #include "../core/report.hpp"
+#include "../wire/frame.hpp"
 #include "blas_threads.hpp"
 #include "callbacks.hpp"
 #include "handshake.hpp"
