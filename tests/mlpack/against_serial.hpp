@@ -92,11 +92,13 @@ void CheckAgainstSerial(const Plan& plan, TrainType&& train)
   for (const std::string& other : world.Gather(bytes))
     CHECK((other == bytes));
 
-  // One rank alone does what ens::SGD does.
+  // One rank alone does what ens::SGD does.  To the bit, were it not for
+  // compilers that fuse multiplications and additions of the model's code in
+  // one of the two programs and not in the other; that grows a little.
   if (world.Size() == 1)
   {
-    CHECK(arma::approx_equal(own.parameters, serial.parameters, "absdiff",
-        0.0));
+    CHECK(arma::approx_equal(own.parameters, serial.parameters, "both", 1e-5,
+        1e-5));
   }
 }
 

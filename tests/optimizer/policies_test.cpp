@@ -24,18 +24,14 @@ void Compare(const UpdateTypes&... updates)
 
 TEST_CASE("One rank with a policy of Adam's family is ens::SGD", "[one]")
 {
-  Compare(ens::AdaMaxUpdate(), ens::AMSGradUpdate(), ens::NadamUpdate(),
-      ens::NadaMaxUpdate(), ens::OptimisticAdamUpdate(), ens::PadamUpdate(),
-      ens::QHAdamUpdate(), ens::AdaBeliefUpdate(), ens::AdaBoundUpdate(),
-      ens::AMSBoundUpdate(), ens::YogiUpdate(), ens::SWATSUpdate(),
-      ens::DemonAdamUpdate<ens::AdamUpdate>());
+  Compare(ens::AMSGradUpdate(), ens::NadamUpdate(), ens::QHAdamUpdate(),
+      ens::AdaBeliefUpdate(), ens::SWATSUpdate());
 }
 
 TEST_CASE("One rank with any other policy is ens::SGD", "[one]")
 {
   // Not ens::FTMLUpdate: it counts iterations from a number that it does not
   // initialize, so that it differs from itself.
-  Compare(ens::QHUpdate(), ens::AdaGradUpdate(), ens::AdaDeltaUpdate(),
-      ens::RMSPropUpdate(), ens::AdaSqrtUpdate(), ens::SMORMS3Update(),
-      ens::WNGradUpdate(), ens::DemonSGDUpdate());
+  Compare(ens::QHUpdate(), ens::AdaGradUpdate(), ens::RMSPropUpdate(),
+      ens::DemonSGDUpdate());
 }
