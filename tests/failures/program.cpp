@@ -260,7 +260,8 @@ int main(int argc, char** argv)
     }
     catch (const std::exception& e)
     {
-      std::cerr << "Rank " << rank << " says: " << e.what() << std::endl;
+      // Into a file: what ranks print may come in pieces.
+      Tell("caught." + std::to_string(rank), e.what());
       return EXIT_FAILURE;
     }
   }
