@@ -80,7 +80,7 @@ show_progress()
       printf '%s\n' "$text"
     fi
   done
-  printf '%s\n' "${text%%$'\n\n'*}"
+  printf '%s\n' "${text%%$'\n'*}"
 }
 
 # run <log> <command>...
@@ -118,13 +118,17 @@ row "seconds of training" "$(figure one 'seconds of training')" \
   "$(figure two 'seconds of training')"
 row "gradients per second" "$(figure one 'gradients per second')" \
   "$(figure two 'gradients per second')"
-row "speed-up" "" "$(awk "BEGIN { printf \"%.2f\",
+speedup="$(awk "BEGIN { printf \"%.2f\",
   $(figure one 'seconds of training') / $(figure two 'seconds of training') }")"
+row "speed-up" "" "$speedup"
 echo
 echo "Both runs visit each image once.  Seconds are those inside Optimize();"
 echo "reading the data and testing the model are not counted."
 if [ "$cores" -lt 2 ]; then
   echo "This machine has one core, so two ranks cannot be faster."
+elif awk "BEGIN { exit !($speedup < 1.5) }"; then
+  echo "Two ranks on two idle cores are almost twice as fast as one; were other"
+  echo "programs running?"
 fi
 
 hashes="$(sed -n 's/^rank [0-9]* model //p' "$logs/two")"
