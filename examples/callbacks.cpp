@@ -1,8 +1,8 @@
 /**
  * @file callbacks.cpp
  *
- * ensmallen's callbacks and one of one's own.  They are called on every rank, so
- * those that print get a stream that is silent everywhere but on rank 0.
+ * ensmallen's callbacks and one of one's own.  They are called on every rank;
+ * so those that print get a stream that is silent everywhere but on rank 0.
  *
  *     mpirun -n 2 callbacks --epochs 10
  *

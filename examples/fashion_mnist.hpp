@@ -1,8 +1,8 @@
 /**
  * @file fashion_mnist.hpp
  *
- * Reads Fashion-MNIST: 60,000 images of clothes to train with and 10,000 to test
- * with, 28 x 28 pixels each, in ten classes.
+ * Reads Fashion-MNIST: 60,000 images of clothes to train with and 10,000 to
+ * test with, 28 x 28 pixels each, in ten classes.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */

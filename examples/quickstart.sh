@@ -134,7 +134,7 @@ fi
 hashes="$(sed -n 's/^rank [0-9]* model //p' "$logs/two")"
 if [ "$(wc -l <<< "$hashes")" -ne 2 ] ||
     [ "$(sort -u <<< "$hashes" | wc -l)" -ne 1 ]; then
-  echo "quickstart: the two ranks do not hold the same model; please report it." >&2
+  echo "quickstart: the ranks do not hold the same model; please report it." >&2
   exit 1
 fi
 echo "The replicas agree: both ranks hold model $(head -n 1 <<< "$hashes");" \

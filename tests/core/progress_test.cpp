@@ -187,6 +187,28 @@ TEST_CASE("a manifest folds only beyond its limit, and loses no count",
   CHECK(manifest.Last(0) == nullptr);
 }
 
+TEST_CASE("a full manifest keeps the totals of the oldest epochs", "[core]")
+{
+  // One gradient for each epoch: there is no room for all totals.
+  Manifest manifest(2);
+  const std::uint64_t version[] = { 0, 0 };
+  const std::uint64_t epochs = 3 * Manifest::MaxEntries(2);
+  for (std::uint64_t e = 1; e <= epochs; ++e)
+  {
+    ManifestEntry entry = Entry(1, e, e, 1, double(e));
+    entry.first = e;
+    manifest.Add(entry, version);
+  }
+  const std::vector<ManifestEntry>& entries = manifest.Entries();
+  CHECK(manifest.Gradients() == epochs);
+  for (size_t i = 0; i < entries.size(); ++i)
+  {
+    CHECK(entries[i].epoch == i + 1);
+    CHECK(entries[i].epochObjective == double(i + 1));
+  }
+  CHECK(entries.back().points == epochs);
+}
+
 TEST_CASE("staleness is the size of the symmetric difference", "[core]")
 {
   const std::uint64_t a[] = { 3, 0, 7 }, b[] = { 1, 4, 7 };

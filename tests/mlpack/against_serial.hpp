@@ -59,7 +59,7 @@ void CheckAgainstSerial(const Plan& plan, TrainType&& train)
 {
   const dasgd::MpiCommunicator world(MPI_COMM_WORLD);
   const double batchSize = double(plan.batchSize);
-  // The same step with every ensmallen: since 3.10 it divides by the batch size.
+  // The same step with every ensmallen; since 3.10 it divides by batch size.
   const double stepSize = plan.step *
       (dasgd::ensmallen::dividesStep ? batchSize : 1.0) /
       (plan.batches == Batches::Sum ? batchSize : 1.0);

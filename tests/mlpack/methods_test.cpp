@@ -1,8 +1,8 @@
 /**
  * @file methods_test.cpp
  *
- * mlpack's linear models, distance learning and matrix factorisation end as well
- * with DASGD as with ens::SGD.
+ * mlpack's linear models, distance learning and matrix factorisation end as
+ * well with DASGD as with ens::SGD.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -81,8 +81,8 @@ Trained Factorise(OptimizerType& optimizer, arma::mat data, ArgTypes&&... args)
 
 } // namespace
 
-// Accuracies may fall behind by 2 per cent points: that is 12 of 600 points near
-// the border, which moves with the last few gradients.
+// Accuracies may fall behind by 2 per cent points: that is 12 of 600 points
+// near the border, which moves with the last few gradients.
 
 TEST_CASE("LogisticRegression", "[mlpack]")
 {
@@ -214,7 +214,8 @@ TEST_CASE("RegularizedSVDFunction", "[mlpack]")
   CheckAgainstSerial({ Batches::Sum, 0.6, 60, 360000, -0.01, 0.00025 },
       [&](auto& optimizer)
   {
-    return Factorise<mlpack::RegularizedSVDFunction<arma::mat>>(optimizer, data);
+    return Factorise<mlpack::RegularizedSVDFunction<arma::mat>>(optimizer,
+        data);
   });
 }
 

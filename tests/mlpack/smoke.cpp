@@ -1,8 +1,8 @@
 /**
  * @file smoke.cpp
  *
- * The shortest proof that mlpack's models accept the optimizer; it is also built
- * with the second pair of mlpack and ensmallen.
+ * The shortest proof that mlpack's models accept the optimizer; it is also
+ * built with the second pair of mlpack and ensmallen.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */

@@ -43,8 +43,9 @@ struct ManifestEntry
  * The entries of a summed update in the order in which they were added, with
  * the version vectors they were computed at.  Its size is bounded: beyond
  * Limit() entries, gradients are folded into the last entry of their origin.
- * Counts and objectives stay exact; version vectors of folded gradients are
- * dropped (their staleness is then reported as not measured).  That happens
+ * Counts stay exact; version vectors of folded gradients are dropped (their
+ * staleness is then reported as not measured), and far beyond the limit so are
+ * the objectives of the newest epochs (which are then not judged).  That happens
  * only to a peer that stands still for a long time.
  */
 class Manifest
@@ -79,17 +80,20 @@ class Manifest
     if (last != none && entries.size() >= Limit(ranks))
     {
       // An epoch's total stands in the epoch's last entry: keep it as long as
-      // there is room at all.
+      // there is room at all, and then rather those of the oldest epochs, which
+      // are judged first.
       ManifestEntry& old = entries[last];
-      if (old.epoch == entry.epoch ||
-          entries.size() >= 2 * Limit(ranks))
+      const bool sameEpoch = (old.epoch == entry.epoch);
+      if (sameEpoch || entries.size() >= 2 * Limit(ranks))
       {
         assert(old.first + old.count == entry.first);
-        const std::uint64_t first = old.first;
-        const std::uint64_t count = old.count + entry.count;
-        old = entry;
-        old.first = first;
-        old.count = count;
+        old.count += entry.count;
+        old.points = entry.points;
+        if (sameEpoch)
+        {
+          old.epochPoints = entry.epochPoints;
+          old.epochObjective = entry.epochObjective;
+        }
         old.versioned = false;
         gradients += entry.count;
         return;
