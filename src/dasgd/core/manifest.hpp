@@ -46,7 +46,7 @@ struct ManifestEntry
  * Counts stay exact; version vectors of folded gradients are dropped (their
  * staleness is then reported as not measured), and far beyond the limit so are
  * the objectives of the newest epochs (which are then not judged).  That happens
- * only to a peer that stands still for a long time.
+ * only to a peer that takes nothing while a thousand gradients come by.
  */
 class Manifest
 {

@@ -254,7 +254,7 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
   if (skipped > 0)
   {
     out << " (not measured for " << skipped << " gradients that were folded "
-        << "while a peer stood still)";
+        << "while a peer took none)";
   }
   out << "\n";
   if (!report.outsideTheorem.empty())

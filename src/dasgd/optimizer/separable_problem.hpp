@@ -288,7 +288,8 @@ class SeparableProblem
         << ": " << what << " converged to " << value << "; terminating with "
         << "failure.  Try a smaller step size?" << std::endl;
     Judge(StopReason::NonFinite, double(value),
-        std::string(what) + " not finite; try a smaller step size");
+        std::string(what) + " not finite; try a smaller step size, or look for "
+        "points that are not finite");
   }
 
   /**

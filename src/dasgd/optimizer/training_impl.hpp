@@ -272,7 +272,9 @@ std::string Training<AlgorithmType>::Complaint(const SettingsType& settings,
   const double step = settings.StepSize();
   if (!AllFinite(&step, 1) || step < 0)
   {
-    return "StepSize() is " + std::to_string(step) + ", but must be a finite "
+    std::ostringstream value;
+    value << step;
+    return "StepSize() is " + value.str() + ", but must be a finite "
         "number of at least 0.";
   }
   if (settings.BatchSize() == 0)

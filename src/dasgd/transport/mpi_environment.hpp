@@ -82,6 +82,14 @@ inline void Await(MPI_Request& request,
   }
 }
 
+//! A communicator of all ranks for AtExit() alone: what the program does on
+//! MPI_COMM_WORLD at that moment must not meet it.
+inline MPI_Comm& ExitCommunicator()
+{
+  static MPI_Comm comm = MPI_COMM_NULL;
+  return comm;
+}
+
 /**
  * At exit of a program whose MPI we initialised.  A program that ends well waits
  * for its peers in MPI_Finalize().  One that ends with an error must not: the
@@ -98,7 +106,7 @@ inline void AtExit(const bool failed)
   {
     MPI_Request barrier;
     int done = 0;
-    if (MPI_Ibarrier(MPI_COMM_WORLD, &barrier) == MPI_SUCCESS)
+    if (MPI_Ibarrier(ExitCommunicator(), &barrier) == MPI_SUCCESS)
     {
       const auto start = std::chrono::steady_clock::now();
       while (!done && std::chrono::steady_clock::now() - start <
@@ -132,6 +140,7 @@ inline void Initialize()
   int provided = 0;
   Check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
       "MPI_Init_thread");
+  Check(MPI_Comm_dup(MPI_COMM_WORLD, &ExitCommunicator()), "MPI_Comm_dup");
 #if defined(__GLIBC__)
   on_exit([](const int status, void*) { AtExit(status != 0); }, nullptr);
 #else
