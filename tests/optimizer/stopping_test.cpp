@@ -101,7 +101,7 @@ TEST_CASE("ExactObjective() is the objective at the result", "[stopping]")
     Probe probe(43, 6, Probe::LeastSquares, 1 + (data ==
         dasgd::Data::Sharded ? Rank() : 0));
     arma::mat iterate(6, 1, arma::fill::zeros);
-    dasgd::DASGD<> optimizer(MeanStep(0.005, 4), 4, maxIterations, tolerance);
+    dasgd::DASGD<> optimizer(MeanStep(1e-6, 4), 4, maxIterations, tolerance);
     optimizer.Data() = data;
     optimizer.ExactObjective() = true;
     Hooks hooks;
