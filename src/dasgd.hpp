@@ -9,6 +9,7 @@
 #define DASGD_HPP
 
 #include "dasgd/version.hpp"
+#include "dasgd/core/history_trace.hpp"
 #include "dasgd/optimizer/dasgd.hpp"
 #include "dasgd/transport/mpi_root_stream.hpp"
 

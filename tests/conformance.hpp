@@ -26,6 +26,7 @@ enum class Event { None, Throw, ThrowLate, NonFinite, Callback, Tolerance };
 struct Case
 {
   std::string topology = "complete";
+  size_t window = 2;
   size_t ranks = 2;
   size_t elements = 3;
   Data data = Data::Replicated;
@@ -40,7 +41,7 @@ struct Case
   std::string Text() const
   {
     std::ostringstream out;
-    out << topology << ", " << ranks << " ranks, " << elements
+    out << topology << ", window " << window << ", " << ranks << " ranks, " << elements
         << " elements, " << ToString(data) << ", " << ToString(sharing) << ", "
         << points << " points, batch " << batchSize << ", max "
         << maxIterations << ", event " << int(event) << " on rank "
@@ -352,6 +353,7 @@ inline Case RandomCase(Random& random, const size_t ranks)
   Case script;
   script.ranks = ranks;
   script.topology = RandomTopology(random, ranks);
+  script.window = random.Chance(0.5) ? 2 : 1 + random.Below(9);
   script.elements = 1 + random.Below(8);
   script.data = random.Chance(0.3) ? Data::Sharded : Data::Replicated;
   script.sharing = random.Chance(0.4) ? Sharing::Dynamic : Sharing::Static;

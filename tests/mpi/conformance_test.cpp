@@ -9,26 +9,44 @@
 #include "conformance.hpp"
 
 #include <dasgd/algorithms/dasgd_algorithm.hpp>
+#include <dasgd/core/history_file.hpp>
+#include <dasgd/core/loose_staleness.hpp>
 
 using namespace conformance;
 
 namespace {
 
-//! Run a case on all ranks; everybody gets everybody's ending.
-std::vector<Ending> Play(const MpiCommunicator& comm, const Case& script)
+//! Run a case on all ranks; everybody gets everybody's ending, and if they want
+//! it the history.
+std::vector<Ending> Play(const MpiCommunicator& comm,
+                         const Case& script,
+                         History* history = nullptr)
 {
   std::vector<double> iterate(script.elements, 0);
   ScriptedProblem problem(script, comm.Rank(), iterate.data());
   const Routes routes(script.topology, comm.Size(), comm.Rank());
-  DasgdWorker<double, ScriptedProblem> worker(routes, iterate.data(),
-      script.elements, problem);
+  DasgdWorker<double, ScriptedProblem> worker(routes, script.window,
+      iterate.data(), script.elements, problem);
+  RankHistory log(comm.Size());
+  if (history)
+    worker.Record(log);
   {
     MpiTransport transport(comm, routes.SendTo(), routes.ReceiveFrom(),
-        DasgdWindow, worker.Pool());
+        script.window, worker.Pool());
     Run(worker, transport);
   }
   const Ending mine = EndingOf(worker, problem, iterate, worker.Pool().Peak() +
-      DasgdWindow * routes.ReceiveFrom().size());
+      script.window * routes.ReceiveFrom().size());
+  if (history)
+  {
+    history->clear();
+    for (const std::string& lines : comm.Gather(HistoryText::Lines(log)))
+    {
+      std::istringstream stream(lines);
+      history->push_back(HistoryText::Reader(stream, "rank").Lines(comm.Size(),
+          history->size()));
+    }
+  }
 
   std::vector<Ending> all(comm.Size());
   const auto gather = [&comm](const void* data, const size_t bytes)
@@ -89,5 +107,30 @@ TEST_CASE("all promises hold with a model of a million elements", "[mpi]")
     script.topology = topology;
     INFO(topology);
     CHECK(Broken(script, Play(comm, script)) == "");
+  }
+}
+
+TEST_CASE("a recorded run has the staleness that was measured on the way",
+    "[mpi]")
+{
+  const MpiCommunicator comm(MPI_COMM_WORLD);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+  {
+    Random random(seed);
+    const Case script = RandomCase(random, comm.Size());
+    INFO("seed " << seed << " (" << script.Text() << ")");
+    History history;
+    const std::vector<Ending> ends = Play(comm, script, &history);
+    CHECK(Broken(script, ends) == "");
+    const HistoryStaleness measured(history);
+    for (size_t i = 0; i < comm.Size(); ++i)
+    {
+      const StalenessMeter& online = ends[i].counts.staleness;
+      const HistoryStaleness::Meters& both = measured.Ranks()[i];
+      CHECK(both.tight.Measured() == ends[i].counts.applied);
+      CHECK(both.loose.Sum() >= both.tight.Sum());
+      if (online.Skipped() == 0)
+        CHECK(both.tight.Histogram() == online.Histogram());
+    }
   }
 }

@@ -87,11 +87,11 @@ TEST_CASE("Frames of any size arrive once and in order on every link",
     while (missing > 0 || unsent > 0 || !transport.Delivered())
     {
       const bool got = transport.Receive([&](const std::uint8_t* bytes,
-          const size_t size)
+          const size_t size, const size_t from)
       {
         Label label{};
         sound = Read(bytes, size, label) && label.to == comm.Rank() &&
-            label.from < comm.Size() &&
+            label.from == from &&
             label.number == received[label.from]++ && sound;
         --missing;
       });
@@ -162,7 +162,8 @@ TEST_CASE("A receiver that does not receive stops its sender, not more",
       bool sound = true;
       while (receives ? received < total : !transport.Delivered())
       {
-        if (!transport.Receive([&](const std::uint8_t* data, const size_t size)
+        if (!transport.Receive([&](const std::uint8_t* data, const size_t size,
+            size_t)
             {
               Label label{};
               sound = Read(data, size, label) && label.number == received++ &&
@@ -201,7 +202,8 @@ TEST_CASE("A frame of many megabytes arrives whole", "[transport]")
   bool received = false, sound = true;
   while (!received || !transport.Delivered())
   {
-    if (!transport.Receive([&](const std::uint8_t* data, const size_t size)
+    if (!transport.Receive([&](const std::uint8_t* data, const size_t size,
+            size_t)
         {
           received = true;
           sound = (size == bytes);
@@ -223,7 +225,7 @@ TEST_CASE("A transport without links has nothing to wait for", "[transport]")
   BufferPool pool(100);
   MpiTransport transport(comm, {}, {}, window, pool);
   CHECK(transport.Delivered());
-  CHECK(!transport.Receive([](const std::uint8_t*, size_t) { }));
+  CHECK(!transport.Receive([](const std::uint8_t*, size_t, size_t) { }));
 }
 
 TEST_CASE("A transport leaves nothing behind for the next one", "[transport]")
@@ -244,7 +246,8 @@ TEST_CASE("A transport leaves nothing behind for the next one", "[transport]")
     bool sound = true;
     while (missing > 0 || !transport.Delivered())
     {
-      if (!transport.Receive([&](const std::uint8_t* bytes, const size_t size)
+      if (!transport.Receive([&](const std::uint8_t* bytes, const size_t size,
+          size_t)
           {
             Label label{};
             sound = Read(bytes, size, label) && label.number == round && sound;
@@ -277,7 +280,8 @@ TEST_CASE("Transports of disjoint communicators do not meet", "[transport]")
     bool sound = true;
     while (missing > 0 || !transport.Delivered())
     {
-      if (!transport.Receive([&](const std::uint8_t* bytes, const size_t size)
+      if (!transport.Receive([&](const std::uint8_t* bytes, const size_t size,
+          size_t)
           {
             Label label{};
             sound = Read(bytes, size, label) && label.to == comm.Rank() &&

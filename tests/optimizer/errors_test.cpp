@@ -340,6 +340,12 @@ TEST_CASE("Ranks that disagree on a setting are refused", "[errors]")
       { "Sharing()", "static and dynamic" });
   CheckMismatch([](Endless& run) { run.optimizer.Seed() = 9; },
       { "Seed()", ": 0 and 9" });
+  CheckMismatch([](Endless& run) { run.optimizer.Window() = 3; },
+      { "Window()", ": 2 and 3" });
+  CheckMismatch([](Endless& run) { run.optimizer.Smoothness() = 5; },
+      { "Smoothness()", ": 0 and 5" });
+  CheckMismatch([](Endless& run) { run.optimizer.RecordHistory() = true; },
+      { "RecordHistory()", "false and true" });
 }
 
 TEST_CASE("Replicated data that is not the same everywhere is refused",
@@ -368,6 +374,10 @@ TEST_CASE("Settings that make no sense are refused", "[errors]")
       { "StepSize()", "inf" });
   CheckMistake([](Endless& run) { run.optimizer.BatchSize() = 0; },
       { "BatchSize()" });
+  CheckMistake([](Endless& run) { run.optimizer.Window() = 0; },
+      { "Window()", "0" });
+  CheckMistake([](Endless& run) { run.optimizer.Smoothness() = -1; },
+      { "Smoothness()", "-1" });
   CheckMistake([](Endless& run) { run.iterate.reset(); }, { "iterate" });
   CheckMistake([](Endless& run)
       { run.optimizer.Topology() = dasgd::Topology::Mesh(7, Ranks()); },

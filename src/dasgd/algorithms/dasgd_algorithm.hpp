@@ -13,6 +13,7 @@
 #include "dasgd_worker.hpp"
 #include "outcome.hpp"
 #include "run.hpp"
+#include "run_settings.hpp"
 
 #include <unistd.h>
 
@@ -34,18 +35,19 @@ struct DasgdAlgorithm
    * @param vectorBytes Bytes of the model.
    * @return What is wrong, or nothing.
    */
-  static std::string Complaint(const Topology& topology,
+  static std::string Complaint(const RunSettings& settings,
                                const size_t ranks,
                                const size_t rank,
                                const size_t vectorBytes)
   {
-    const Routes routes(topology, ranks, rank);
-    const double needed = double(vectorBytes) * double(DasgdVectors(routes));
+    const Routes routes(settings.topology, ranks, rank);
+    const double needed = double(vectorBytes) *
+        double(DasgdVectors(routes, settings.window));
     const double there = double(sysconf(_SC_PHYS_PAGES)) *
         double(sysconf(_SC_PAGESIZE));
     if (needed <= there)
       return "";
-    return "topology " + topology.Name() + " may need up to " +
+    return "topology " + settings.topology.Name() + " may need up to " +
         report::Bytes(std::uint64_t(needed)) + " for vectors of the model, but "
         "the machine has " + report::Bytes(std::uint64_t(there)) + "; choose "
         "\"exponential\" or \"tree\", which keep fewer.";
@@ -53,25 +55,27 @@ struct DasgdAlgorithm
 
   /**
    * @param comm The ranks.
-   * @param topology How they are connected.
+   * @param settings How they are connected, and the like.
    * @param iterate The model, the same on all ranks at the start.
    * @param elements Its number of elements.
    * @param problem What to train (see DasgdWorker).
    */
   template<typename ElemType, typename ProblemType>
   static Outcome Run(const MpiCommunicator& comm,
-                     const Topology& topology,
+                     const RunSettings& settings,
                      ElemType* iterate,
                      const size_t elements,
                      ProblemType& problem)
   {
-    const Routes routes(topology, comm.Size(), comm.Rank());
-    DasgdWorker<ElemType, ProblemType> worker(routes, iterate, elements,
-        problem);
+    const Routes routes(settings.topology, comm.Size(), comm.Rank());
+    DasgdWorker<ElemType, ProblemType> worker(routes, settings.window, iterate,
+        elements, problem);
+    if (settings.history)
+      worker.Record(*settings.history);
     try
     {
       MpiTransport transport(comm, routes.SendTo(), routes.ReceiveFrom(),
-          DasgdWindow, worker.Pool());
+          settings.window, worker.Pool());
       dasgd::Run(worker, transport);
     }
     catch (const std::exception& e)
@@ -88,7 +92,7 @@ struct DasgdAlgorithm
     outcome.exception = worker.Exception();
     outcome.counts = worker.Counts();
     outcome.counts.peakVectors = worker.Pool().Peak() +
-        DasgdWindow * routes.ReceiveFrom().size();
+        settings.window * routes.ReceiveFrom().size();
     return outcome;
   }
 };

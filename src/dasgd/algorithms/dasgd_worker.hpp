@@ -9,6 +9,7 @@
 #ifndef DASGD_ALGORITHMS_DASGD_WORKER_HPP
 #define DASGD_ALGORITHMS_DASGD_WORKER_HPP
 
+#include "../core/history.hpp"
 #include "../core/rank_report.hpp"
 #include "../core/routes.hpp"
 #include "../core/vector_ops.hpp"
@@ -18,13 +19,14 @@
 
 namespace dasgd {
 
-//! Frames under way to each neighbour, and receives posted for each.
-constexpr size_t DasgdWindow = 2;
-
-//! The most vectors that a rank holds besides iterate and gradient.
-inline size_t DasgdVectors(const Routes& routes)
+/**
+ * The most vectors that a rank holds besides iterate and gradient.
+ *
+ * @param window Frames under way to each neighbour, and receives posted for each.
+ */
+inline size_t DasgdVectors(const Routes& routes, const size_t window)
 {
-  return routes.Channels().size() + DasgdWindow * (routes.SendTo().size() +
+  return routes.Channels().size() + window * (routes.SendTo().size() +
       routes.ReceiveFrom().size());
 }
 
@@ -54,11 +56,13 @@ class DasgdWorker
  public:
   /**
    * @param routes The routes of this rank.
+   * @param window Frames under way to each neighbour.
    * @param iterate The model, updated in place.
    * @param elements Its number of elements.
    * @param problem What to train.
    */
   DasgdWorker(const Routes& routes,
+              size_t window,
               ElemType* iterate,
               const size_t elements,
               ProblemType& problem);
@@ -79,8 +83,8 @@ class DasgdWorker
   //! Compute one gradient, apply it, hand it to the network.
   void Compute();
 
-  //! Apply a frame and relay it.
-  void Receive(const std::uint8_t* bytes, size_t size);
+  //! Apply a frame that came from a neighbour, and relay it.
+  void Receive(const std::uint8_t* bytes, size_t size, size_t from);
 
   /**
    * Hand to the transport what it has room for.
@@ -103,6 +107,11 @@ class DasgdWorker
 
   //! What was thrown on this rank, if anything.
   std::exception_ptr Exception() const { return exception; }
+
+  //! Note from now on what happens; whoever drives the worker says when.
+  void Record(RankHistory& log) { history = &log; }
+  //! Where that is noted, or null.
+  RankHistory* History() { return history; }
 
   //! Frames come from here; the transport gives them back.
   BufferPool& Pool() { return pool; }
@@ -155,7 +164,8 @@ class DasgdWorker
   size_t lastsToSend;
   size_t lastsToCome;
 
-  //! Frames since the last gradient, and how many may be there at a time.
+  //! Frames since the last gradient, and how many can be waiting at a time: as
+  //! many as are received and as are under way.
   size_t inARow = 0;
   size_t sweep;
   //! The last step that was begun here.
@@ -178,6 +188,7 @@ class DasgdWorker
   //! Scratch: the version vector as a frame's manifest goes on.
   VersionVector due;
   RankReport counts;
+  RankHistory* history = nullptr;
 };
 
 } // namespace dasgd

@@ -17,6 +17,7 @@ namespace dasgd {
 
 template<typename ElemType, typename ProblemType>
 DasgdWorker<ElemType, ProblemType>::DasgdWorker(const Routes& routes,
+                                                const size_t window,
                                                 ElemType* iterate,
                                                 const size_t elements,
                                                 ProblemType& problem) :
@@ -32,7 +33,7 @@ DasgdWorker<ElemType, ProblemType>::DasgdWorker(const Routes& routes,
     lastSent(routes.SendTo().size(), false),
     lastsToSend(routes.SendTo().size()),
     lastsToCome(routes.ReceiveFrom().size()),
-    sweep(DasgdWindow * routes.ReceiveFrom().size()),
+    sweep(2 * window * routes.ReceiveFrom().size()),
     version(routes.Ranks(), 0),
     finalKnown(routes.Ranks(), false),
     finalsMissing(routes.Ranks()),
@@ -43,7 +44,7 @@ DasgdWorker<ElemType, ProblemType>::DasgdWorker(const Routes& routes,
     boxes[i].manifest = Manifest(routes.Ranks());
     channelsOf[routes.Channels()[i].link].push_back(i);
   }
-  counts.vectorBound = DasgdVectors(routes);
+  counts.vectorBound = DasgdVectors(routes, window);
 }
 
 template<typename ElemType, typename ProblemType>
@@ -84,6 +85,8 @@ void DasgdWorker<ElemType, ProblemType>::Compute()
       ++counts.applied;
       counts.points = entry.points;
       counts.staleness.Add(0);
+      if (history)
+        history->Compute();
       problem.Applied(entry, true);
     }
     problem.Settle();
@@ -93,7 +96,8 @@ void DasgdWorker<ElemType, ProblemType>::Compute()
 
 template<typename ElemType, typename ProblemType>
 void DasgdWorker<ElemType, ProblemType>::Receive(const std::uint8_t* bytes,
-                                                 const size_t size)
+                                                 const size_t size,
+                                                 const size_t from)
 {
   DecodeFrame(bytes, size, limits, frame);
   if (!routes.Knows(frame.header.routeClass))
@@ -120,6 +124,8 @@ void DasgdWorker<ElemType, ProblemType>::Receive(const std::uint8_t* bytes,
   ++inARow;
   ++counts.framesReceived;
   counts.bytesReceived += frame.header.frameBytes;
+  if (history)
+    history->Apply(from, frame.header.frameBytes, frame.manifest.Entries());
   if (frame.header.last)
     --lastsToCome;
 
@@ -209,6 +215,8 @@ bool DasgdWorker<ElemType, ProblemType>::Send(TransportType& transport)
       sent = true;
       ++counts.framesSent;
       counts.bytesSent += bytes;
+      if (history)
+        history->Send(routes.SendTo()[link], bytes);
       if (header.last)
       {
         lastSent[link] = true;

@@ -8,11 +8,55 @@
 #ifndef DASGD_ALGORITHMS_RUN_HPP
 #define DASGD_ALGORITHMS_RUN_HPP
 
+#include "../core/history.hpp"
+#include "../core/rank_report.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 
 namespace dasgd {
+
+//! Books the time as it passes, and dates what a worker has noted.
+class Stopwatch
+{
+ public:
+  //! @param history Where the worker notes what happens, or null.
+  explicit Stopwatch(RankHistory* history) :
+      history(history), start(Clock::now()), last(start) { }
+
+  //! Is there more to date than the sums of a report need?
+  bool Records() const { return history != nullptr; }
+
+  //! Book the time since the last call.
+  void Lap(double& seconds)
+  {
+    const Clock::time_point now = Clock::now();
+    seconds += Seconds(now - last);
+    if (history)
+      history->Stamp(Seconds(last - start), Seconds(now - start));
+    last = now;
+  }
+
+  //! The same, for time in which there was nothing to do.
+  void Idle(double& seconds)
+  {
+    const Clock::time_point then = last;
+    Lap(seconds);
+    if (history)
+      history->Idle(Seconds(then - start), Seconds(last - start));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  static double Seconds(const Clock::duration time)
+  { return std::chrono::duration<double>(time).count(); }
+
+  RankHistory* history;
+  Clock::time_point start;
+  Clock::time_point last;
+};
 
 /**
  * Algorithm 1 of the paper: apply what has arrived; only when nothing has,
@@ -21,47 +65,49 @@ namespace dasgd {
  *
  * @tparam WorkerType See DasgdWorker.
  * @tparam TransportType Has `bool Receive(action)`, which calls action(bytes,
- *     size) if a frame has arrived, CanSend() and Send() (see DasgdWorker),
- *     `bool Delivered()`, `void Wait()` and `void Yield()`.
+ *     size, from) if a frame has arrived, CanSend() and Send() (see
+ *     DasgdWorker), `bool Delivered()`, `void Wait()` and `void Yield()`.
  */
 template<typename WorkerType, typename TransportType>
 void Run(WorkerType& worker, TransportType& transport)
 {
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point last = Clock::now();
-  const auto lap = [&last](double& seconds)
-  {
-    const Clock::time_point now = Clock::now();
-    seconds += std::chrono::duration<double>(now - last).count();
-    last = now;
-  };
+  Stopwatch watch(worker.History());
+  RankReport& counts = worker.Counts();
 
   worker.Start();
   while (!worker.Done() || !transport.Delivered())
   {
     if (worker.Starved() || !transport.Receive(
-        [&worker](const std::uint8_t* bytes, const size_t size)
-        { worker.Receive(bytes, size); }))
+        [&worker](const std::uint8_t* bytes, const size_t size,
+            const size_t from) { worker.Receive(bytes, size, from); }))
     {
-      lap(worker.Counts().secondsExchanging);
+      watch.Lap(counts.secondsExchanging);
       if (worker.HasWork())
       {
         worker.Compute();
-        lap(worker.Counts().secondsComputing);
+        watch.Lap(counts.secondsComputing);
       }
       else
       {
         worker.Send(transport);
+        if (watch.Records())
+          watch.Lap(counts.secondsExchanging);
         transport.Wait();
-        lap(worker.Counts().secondsIdle);
+        watch.Idle(counts.secondsIdle);
       }
+    }
+    else if (watch.Records())
+    {
+      watch.Lap(counts.secondsExchanging);
     }
     // Never wait for a peer that takes nothing; but if it shares this core,
     // let it run.
     if (!worker.Send(transport))
       transport.Yield();
+    if (watch.Records())
+      watch.Lap(counts.secondsExchanging);
   }
-  lap(worker.Counts().secondsExchanging);
+  watch.Lap(counts.secondsExchanging);
 }
 
 } // namespace dasgd

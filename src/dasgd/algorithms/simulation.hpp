@@ -31,6 +31,8 @@ struct SimMachine
   //! How often a rank stands still before it goes on, and for how long.
   double stallChance = 0;
   double stallSeconds = 0;
+  //! Frames under way to each neighbour.
+  size_t window = 2;
 };
 
 /**
@@ -55,7 +57,7 @@ class Simulation
              const SimMachine& machine) :
       machine(machine),
       random(Mix(machine.seed, 1)),
-      network(clock, problems.size(), DasgdWindow, Mix(machine.seed, 2),
+      network(clock, problems.size(), machine.window, Mix(machine.seed, 2),
           [this](const size_t rank) { Wake(rank); }),
       seats(problems.size())
   {
@@ -64,8 +66,8 @@ class Simulation
     {
       Seat& seat = seats[i];
       seat.routes = std::make_unique<Routes>(topology, ranks, i);
-      seat.worker = std::make_unique<WorkerType>(*seat.routes, iterates[i],
-          elements, *problems[i]);
+      seat.worker = std::make_unique<WorkerType>(*seat.routes, machine.window,
+          iterates[i], elements, *problems[i]);
       std::vector<SimLink> links;
       for (const size_t peer : seat.routes->SendTo())
         links.push_back(machine.link(i, peer));
@@ -106,8 +108,18 @@ class Simulation
   size_t PeakVectors(const size_t rank) const
   {
     return seats[rank].worker->Pool().Peak() +
-        DasgdWindow * seats[rank].routes->ReceiveFrom().size();
+        machine.window * seats[rank].routes->ReceiveFrom().size();
   }
+  //! Record what happens; call before Run().
+  void Record()
+  {
+    history.assign(seats.size(), RankHistory(seats.size()));
+    for (size_t i = 0; i < seats.size(); ++i)
+      seats[i].worker->Record(history[i]);
+  }
+  //! What was recorded, if anything.
+  const dasgd::History& History() const { return history; }
+
   //! Virtual seconds.
   double Seconds() const { return clock.Now(); }
   //! A number that stands for all that happened, and in which order.
@@ -130,6 +142,7 @@ class Simulation
     Seat& seat = seats[rank];
     WorkerType& worker = *seat.worker;
     worker.Send(*seat.port);
+    Stamp(rank, 0);
     if (machine.stallChance > 0 && random.Chance(machine.stallChance))
     {
       clock.After(random.Uniform(0, 2 * machine.stallSeconds),
@@ -148,8 +161,9 @@ class Simulation
       clock.After(machine.applySeconds, [this, rank, &seat, &worker]()
       {
         Note(rank, 1);
-        seat.port->Receive([&worker](const std::uint8_t* bytes, size_t size)
-            { worker.Receive(bytes, size); });
+        seat.port->Receive([&worker](const std::uint8_t* bytes, size_t size,
+            size_t from) { worker.Receive(bytes, size, from); });
+        Stamp(rank, machine.applySeconds);
         worker.Counts().secondsExchanging += machine.applySeconds;
         Turn(rank);
       });
@@ -164,6 +178,7 @@ class Simulation
       {
         Note(rank, 2);
         worker.Compute();
+        Stamp(rank, seconds);
         worker.Counts().secondsComputing += seconds;
         Turn(rank);
       });
@@ -171,6 +186,7 @@ class Simulation
     else
     {
       worker.Send(*seat.port);
+      Stamp(rank, 0);
       seat.left = worker.Done() && seat.port->Delivered();
       seat.waiting = !seat.left;
       seat.waitingSince = clock.Now();
@@ -187,7 +203,16 @@ class Simulation
       return;
     seat.waiting = false;
     seat.worker->Counts().secondsIdle += clock.Now() - seat.waitingSince;
+    if (!history.empty() && clock.Now() > seat.waitingSince)
+      history[rank].Idle(seat.waitingSince, clock.Now());
     clock.After(0, [this, rank]() { Turn(rank); });
+  }
+
+  //! What a rank has just noted took so long until now.
+  void Stamp(const size_t rank, const double seconds)
+  {
+    if (!history.empty())
+      history[rank].Stamp(clock.Now() - seconds, clock.Now());
   }
 
   void Note(const size_t rank, const std::uint64_t what)
@@ -218,6 +243,7 @@ class Simulation
   SimNetwork network;
   std::vector<Seat> seats;
   std::uint64_t fingerprint = 0;
+  dasgd::History history;
 };
 
 } // namespace dasgd

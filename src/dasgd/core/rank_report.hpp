@@ -37,6 +37,8 @@ struct RankReport
   //! Largest difference to rank 0's iterate before it was copied to all.
   double deviation = 0;
   StalenessMeter staleness;
+  //! The loose version, if the history was recorded.
+  StalenessMeter looseStaleness;
 };
 
 } // namespace dasgd

@@ -43,6 +43,22 @@ class Report
   std::uint32_t stopRank = 0;
   std::uint64_t stopStep = 0;
   std::string stopText;
+
+  //! StepSize() at the start, and whether that was AutoStep's choice.
+  double stepSize = 0;
+  bool autoStep = false;
+  //! What a step of 1 is to the mean over points: 1, or the size of a batch
+  //! where ensmallen's steps are along the sum over the batch.
+  double stepScale = 1;
+  //! Smoothness L of the mean over points (0: not known), and how it is known.
+  double smoothness = 0;
+  std::string smoothnessFrom;
+  //! Staleness to expect of this topology, and whether the paper says so.
+  double expectedAverage = 0;
+  double expectedMax = 0;
+  bool expectedFromPaper = false;
+  //! Was the history recorded, and with it the loose staleness?
+  bool recorded = false;
   //! Why the paper's theorem does not cover the run; empty if it does.
   std::string outsideTheorem;
 
@@ -55,6 +71,17 @@ class Report
   //! Definition 2 of the paper: the largest mean over ranks, and the largest.
   double StalenessAverage() const;
   std::uint64_t StalenessMax() const;
+  //! The same of the loose version; 0 unless the history was recorded.
+  double LooseAverage() const;
+  std::uint64_t LooseMax() const;
+  //! The largest StepSize() that the theorem allows for the staleness of this
+  //! run, with and without bounded gradients; 0 if L is not known, and the
+  //! second if the history was not recorded.
+  double StepLimit() const;
+  double LooseStepLimit() const;
+  //! After a run that diverged: how the step compares with the limit, and what
+  //! to try.  Empty otherwise.
+  std::string Advice() const;
   //! Largest difference between replicas before the last copy.
   double Deviation() const;
   //! Did ranks wait for the slowest for much of the time?

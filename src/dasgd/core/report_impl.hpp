@@ -10,6 +10,7 @@
 
 // In case it hasn't been included yet.
 #include "report.hpp"
+#include "theory.hpp"
 
 #include <cmath>
 #include <cstdio>
@@ -55,6 +56,34 @@ inline std::uint64_t Report::StalenessMax() const
   for (const RankReport& rank : ranks)
     largest = std::max(largest, rank.staleness.Max());
   return largest;
+}
+
+inline double Report::LooseAverage() const
+{
+  double largest = 0;
+  for (const RankReport& rank : ranks)
+    largest = std::max(largest, rank.looseStaleness.Mean());
+  return largest;
+}
+
+inline std::uint64_t Report::LooseMax() const
+{
+  std::uint64_t largest = 0;
+  for (const RankReport& rank : ranks)
+    largest = std::max(largest, rank.looseStaleness.Max());
+  return largest;
+}
+
+inline double Report::StepLimit() const
+{
+  return (smoothness > 0) ? theory::BoundedStepLimit(smoothness,
+      StalenessAverage()) / stepScale : 0;
+}
+
+inline double Report::LooseStepLimit() const
+{
+  return (smoothness > 0 && recorded) ? theory::StepLimit(smoothness,
+      LooseAverage(), double(LooseMax())) / stepScale : 0;
 }
 
 inline double Report::Deviation() const
@@ -136,7 +165,71 @@ inline std::string JsonString(const std::string& value)
   return text + "\"";
 }
 
+//! The formula of the first step limit, its value and what went into it.
+inline std::string Limit(const Report& report)
+{
+  const bool stale = report.StalenessAverage() > 0.5;
+  std::string text = stale ? "1/(4·L·S_avg" : "1/(2·L";
+  text += (report.stepScale == 1) ? ")" : "·batch size)";
+  text += " = " + Short(report.StepLimit()) + " (L ≈ " +
+      Short(report.smoothness);
+  if (report.smoothness < 1)
+    text += ", which counts as 1";
+  if (!report.smoothnessFrom.empty())
+    text += ", " + report.smoothnessFrom;
+  if (stale)
+    text += ", S_avg = " + Short(report.StalenessAverage());
+  return text + ")";
+}
+
+//! How often each staleness was met, over all ranks, in powers of two.
+inline std::string Histogram(const Report& report)
+{
+  std::uint64_t sums[StalenessMeter::Buckets] = { }, all = 0;
+  size_t last = 0;
+  for (const RankReport& rank : report.ranks)
+  {
+    for (size_t i = 0; i < StalenessMeter::Buckets; ++i)
+    {
+      sums[i] += rank.staleness.Histogram()[i];
+      all += rank.staleness.Histogram()[i];
+      if (sums[i] > 0)
+        last = std::max(last, i);
+    }
+  }
+  std::string text;
+  for (size_t i = 0; i <= last && all > 0; ++i)
+  {
+    const std::uint64_t low = (i == 0) ? 0 : std::uint64_t(1) << (i - 1);
+    const std::uint64_t high = (i == 0) ? 0 : 2 * (low - 1) + 1;
+    char part[16];
+    std::snprintf(part, sizeof(part), "%.1f %%", 100 * double(sums[i]) /
+        double(all));
+    text += (i == 0 ? "" : ", ") + std::to_string(low) + (high > low ? "-" +
+        std::to_string(high) : "") + ": " + part;
+  }
+  return text;
+}
+
 } // namespace report
+
+inline std::string Report::Advice() const
+{
+  if (reason != StopReason::NonFinite || smoothness <= 0 ||
+      !outsideTheorem.empty())
+    return "";
+  const double limit = StepLimit();
+  const std::string step = "step " + report::Short(stepSize);
+  if (stepSize <= limit)
+  {
+    return step + " keeps to " + report::Limit(*this) + "; look for points "
+        "that are not finite, or for a function that is steeper elsewhere";
+  }
+  // One digit, rounded down.
+  const double unit = std::pow(10, std::floor(std::log10(limit)));
+  return step + " exceeds " + report::Limit(*this) + "; try " +
+      report::Short(std::floor(limit / unit) * unit);
+}
 
 inline std::string Report::Json() const
 {
@@ -160,6 +253,26 @@ inline std::string Report::Json() const
       << "  \"overrun\": " << Overrun() << ",\n"
       << "  \"staleness_avg\": " << JsonNumber(StalenessAverage()) << ",\n"
       << "  \"staleness_max\": " << StalenessMax() << ",\n"
+      << "  \"expected_staleness_avg\": " << JsonNumber(expectedAverage)
+      << ",\n"
+      << "  \"expected_staleness_max\": " << JsonNumber(expectedMax) << ",\n"
+      << "  \"expected_from_paper\": " << (expectedFromPaper ? "true" : "false")
+      << ",\n"
+      << "  \"loose_staleness_avg\": "
+      << (recorded ? JsonNumber(LooseAverage()) : "null") << ",\n"
+      << "  \"loose_staleness_max\": "
+      << (recorded ? std::to_string(LooseMax()) : "null") << ",\n"
+      << "  \"step_size\": " << JsonNumber(stepSize) << ",\n"
+      << "  \"auto_step\": " << (autoStep ? "true" : "false") << ",\n"
+      << "  \"smoothness\": "
+      << (smoothness > 0 ? JsonNumber(smoothness) : "null") << ",\n"
+      << "  \"smoothness_from\": " << JsonString(smoothnessFrom) << ",\n"
+      << "  \"step_limit\": "
+      << (smoothness > 0 ? JsonNumber(StepLimit()) : "null") << ",\n"
+      << "  \"loose_step_limit\": "
+      << (smoothness > 0 && recorded ? JsonNumber(LooseStepLimit()) : "null")
+      << ",\n"
+      << "  \"advice\": " << JsonString(Advice()) << ",\n"
       << "  \"deviation\": " << JsonNumber(Deviation()) << ",\n"
       << "  \"stopped\": " << JsonString(Reason()) << ",\n"
       << "  \"outside_theorem\": " << JsonString(outsideTheorem) << ",\n"
@@ -186,8 +299,21 @@ inline std::string Report::Json() const
         << ", \"staleness_mean\": " << JsonNumber(r.staleness.Mean())
         << ", \"staleness_max\": " << r.staleness.Max()
         << ", \"staleness_measured\": " << r.staleness.Measured()
-        << ", \"staleness_skipped\": " << r.staleness.Skipped()
-        << "}";
+        << ", \"staleness_skipped\": " << r.staleness.Skipped();
+    if (recorded)
+    {
+      out << ", \"loose_staleness_mean\": "
+          << JsonNumber(r.looseStaleness.Mean())
+          << ", \"loose_staleness_max\": " << r.looseStaleness.Max();
+    }
+    // Counts of |S| = 0, 1, 2-3, 4-7, ...
+    out << ", \"staleness_histogram\": [";
+    size_t buckets = StalenessMeter::Buckets;
+    while (buckets > 1 && r.staleness.Histogram()[buckets - 1] == 0)
+      --buckets;
+    for (size_t k = 0; k < buckets; ++k)
+      out << (k == 0 ? "" : ", ") << r.staleness.Histogram()[k];
+    out << "]}";
   }
   out << "\n  ]\n}\n";
   return out.str();
@@ -256,9 +382,43 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
     out << " (not measured for " << skipped << " gradients that were folded "
         << "while a peer took none)";
   }
+  if (report.ranks.size() > 1)
+  {
+    out << "; " << (report.expectedFromPaper ? "the paper expects " :
+        "to expect, by the paper's argument: ") << Short(report.expectedAverage)
+        << " and " << Short(report.expectedMax) << "\n"
+        << "how often each |S| was met: " << report::Histogram(report);
+  }
   out << "\n";
+  if (report.recorded)
+  {
+    out << "loose staleness, from the history: average "
+        << Short(report.LooseAverage()) << ", maximum " << report.LooseMax()
+        << "\n";
+  }
+  const std::string step = "step size " + Short(report.stepSize) +
+      (report.autoStep ? " (AutoStep)" : "");
   if (!report.outsideTheorem.empty())
     out << "outside the paper's theorem: " << report.outsideTheorem << "\n";
+  else if (!report.Advice().empty())
+    out << "the run diverged: " << report.Advice() << "\n";
+  else if (report.smoothness > 0)
+  {
+    out << step << (report.stepSize <= report.StepLimit() ? " keeps to " :
+        " exceeds ") << "the theorem's limit " << report::Limit(report)
+        << "\n";
+    if (report.recorded)
+    {
+      out << "without bounded gradients: it "
+          << (report.stepSize <= report.LooseStepLimit() ? "keeps to " :
+          "exceeds ") << Short(report.LooseStepLimit()) << "\n";
+    }
+  }
+  else
+  {
+    out << step << "; give Smoothness() to have it compared with the theorem's "
+        << "limit\n";
+  }
   if (report.ranks.size() > 1)
   {
     out << "replicas differed by at most " << Short(report.Deviation())

@@ -9,6 +9,7 @@
 #ifndef DASGD_OPTIMIZER_SETTINGS_HPP
 #define DASGD_OPTIMIZER_SETTINGS_HPP
 
+#include "../core/history.hpp"
 #include "../core/report.hpp"
 #include "../core/topology.hpp"
 #include "../core/work.hpp"
@@ -16,6 +17,13 @@
 #include "ensmallen.hpp"
 
 namespace dasgd {
+
+/**
+ * Instead of a step size: estimate the smoothness of the function before the
+ * run, and take the largest step that the paper's theorem allows for it and for
+ * the staleness to expect of this topology and number of ranks.
+ */
+constexpr double AutoStep = -std::numeric_limits<double>::infinity();
 
 /**
  * Policies that were instantiated for a type and shape of iterate.  They refer
@@ -77,9 +85,9 @@ class Settings
       resetPolicy(resetPolicy)
   { }
 
-  //! Get the step size.
+  //! Get the step size, or AutoStep.
   double StepSize() const { return stepSize; }
-  //! Modify the step size.
+  //! Modify the step size, or set it to AutoStep.
   double& StepSize() { return stepSize; }
 
   //! Get the batch size.
@@ -157,6 +165,26 @@ class Settings
   //! Modify the seed of the common order of points (0: drawn by rank 0).
   size_t& Seed() { return seed; }
 
+  //! Get how many frames may be under way to each neighbour (default 2).
+  size_t Window() const { return window; }
+  //! Modify how many frames may be under way to each neighbour: with more, a
+  //! slow peer finds newer gradients, at the cost of memory and messages.
+  size_t& Window() { return window; }
+
+  //! Get the smoothness L of the mean over points, if known (0: not known).
+  double Smoothness() const { return smoothness; }
+  //! Modify the smoothness: with it the report judges the step size.
+  double& Smoothness() { return smoothness; }
+
+  //! Get whether Optimize() records who applied what when.
+  bool RecordHistory() const { return recordHistory; }
+  //! Modify whether Optimize() records who applied what when.
+  bool& RecordHistory() { return recordHistory; }
+
+  //! Get what the last Optimize() recorded: complete on rank 0, and empty on
+  //! all others.
+  const dasgd::History& History() const { return history; }
+
   //! Get the account of the last Optimize().
   const dasgd::Report& Report() const { return report; }
 
@@ -185,6 +213,7 @@ class Settings
  private:
   template<typename AlgorithmType>
   friend class Training;
+  friend class SimulatedTraining;
 
   double stepSize;
   size_t batchSize;
@@ -201,8 +230,12 @@ class Settings
   dasgd::Data data = dasgd::Data::Replicated;
   dasgd::Sharing sharing = dasgd::Sharing::Static;
   size_t seed = 0;
+  size_t window = 2;
+  double smoothness = 0;
+  bool recordHistory = false;
 
   PolicyState state;
+  dasgd::History history;
   dasgd::Report report;
 };
 

@@ -84,7 +84,22 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   if (comm.Size() > 1)
     comm.Broadcast(iterate.memptr(), iterate.n_elem * sizeof(ElemType));
 
+  const double givenStep = settings.stepSize;
+  double smoothness = settings.smoothness;
+  std::string smoothnessFrom;
+  if (givenStep == AutoStep)
+  {
+    if (smoothness == 0)
+      smoothnessFrom = "estimated at the start";
+    smoothness = ChooseStep(comm, settings, function, iterate);
+  }
   const double stepSize = settings.stepSize;
+  // To say what was wrong if the run diverges; large models do without.
+  BaseMatType begin;
+  if (vanilla && smoothness == 0 && comm.Rank() == 0 &&
+      iterate.n_elem <= (size_t(1) << 22))
+    begin = iterate;
+
   CallbacksType callbacks(optimizer, function, comm.Size(), callbacksIn...);
   SeparableProblem<OptimizerType, FunctionType, BaseMatType, UpdateType,
       DecayType, vanilla, CallbacksType> problem(optimizer, function, iterate,
@@ -93,10 +108,14 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       comm.Size(), comm.Rank(), agreed.seed, settings.seed != 0);
 
   // The algorithm: returns on all ranks, whatever happened.
-  Outcome outcome = AlgorithmType::Run(comm, settings.topology,
-      iterate.memptr(), iterate.n_elem, problem);
-  if (settings.resetPolicy)
-    settings.stepSize = stepSize; // Decay worked on it.
+  RankHistory log(comm.Size());
+  RunSettings runSettings{ settings.topology, settings.window,
+      settings.recordHistory ? &log : nullptr };
+  Outcome outcome = AlgorithmType::Run(comm, runSettings, iterate.memptr(),
+      iterate.n_elem, problem);
+  const bool stepChanged = (settings.stepSize != stepSize);
+  if (settings.resetPolicy || givenStep == AutoStep)
+    settings.stepSize = givenStep; // Decay worked on it.
 
   // Agree.
   outcome.counts.deviation = CopyFromRoot(comm, iterate.memptr(),
@@ -132,22 +151,25 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
 
   // The report, the same everywhere; and what may have been thrown late.
   dasgd::Report& report = settings.report;
-  report = dasgd::Report();
-  report.algorithm = AlgorithmType::Name();
-  report.topology = settings.topology.Name();
-  report.data = settings.data;
-  report.sharing = settings.sharing;
-  report.elements = iterate.n_elem;
-  report.elementBytes = sizeof(ElemType);
-  report.epochPoints = work.EpochPoints();
+  report = Describe(settings, comm.Size(), iterate.n_elem, sizeof(ElemType),
+      work.EpochPoints());
   report.maxIterations = maxIterations;
   report.objective = double(objective);
-  if (!vanilla)
+  report.stepSize = stepSize;
+  report.autoStep = (givenStep == AutoStep);
+  if (report.outsideTheorem.empty() && stepChanged)
   {
-    report.outsideTheorem = "it covers plain steps of a fixed size, this run "
-        "has " + TypeName<UpdatePolicyType>() + " and " +
-        TypeName<DecayPolicyType>();
+    report.outsideTheorem = "it covers plain steps of a fixed size, but a "
+        "callback changed StepSize()";
   }
+  if (vanilla && smoothness == 0 && outcome.stopped &&
+      outcome.stop.reason == StopReason::NonFinite)
+  {
+    smoothness = SmoothnessAt(comm, function, iterate, begin);
+    smoothnessFrom = "estimated at the start";
+  }
+  report.smoothness = smoothness;
+  report.smoothnessFrom = smoothnessFrom;
 
   const double seconds = std::chrono::duration<double>(
       std::chrono::steady_clock::now() - start).count();
@@ -183,6 +205,10 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     report.stopText = outcome.stop.text;
   }
 
+  settings.history.clear();
+  if (settings.recordHistory)
+    MeasureHistory(comm, log, settings.history, report);
+
   if (outcome.exception)
     std::rethrow_exception(outcome.exception);
   if (outcome.stopped && outcome.stop.reason == StopReason::Error)
@@ -192,6 +218,12 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
         " failed at step " + std::to_string(outcome.stop.count) + ": " +
         outcome.stop.text);
   }
+  if (comm.Rank() == 0 && !report.Advice().empty())
+  {
+    std::cerr << AlgorithmType::Name() << " diverged on rank "
+        << report.stopRank << " at step " << report.stopStep << ": "
+        << report.Advice() << "." << std::endl;
+  }
   if (comm.Rank() == 0 && !outcome.stopped)
   {
     ens::Info << AlgorithmType::Name() << ": maximum iterations ("
@@ -199,6 +231,41 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
         << std::endl;
   }
   return objective;
+}
+
+template<typename AlgorithmType>
+template<typename UpdatePolicyType, typename DecayPolicyType>
+Report Training<AlgorithmType>::Describe(
+    const Settings<UpdatePolicyType, DecayPolicyType>& settings,
+    const size_t ranks,
+    const size_t elements,
+    const size_t elementBytes,
+    const size_t epochPoints)
+{
+  dasgd::Report report;
+  report.algorithm = AlgorithmType::Name();
+  report.topology = settings.Topology().Name();
+  report.data = settings.Data();
+  report.sharing = settings.Sharing();
+  report.elements = elements;
+  report.elementBytes = elementBytes;
+  report.epochPoints = epochPoints;
+  report.maxIterations = settings.MaxIterations();
+  report.stepSize = settings.StepSize();
+  report.stepScale = StepScale(settings.BatchSize());
+  const theory::StalenessPair expected = theory::ExpectedStaleness(
+      settings.Topology(), ranks);
+  report.expectedAverage = expected.average;
+  report.expectedMax = expected.max;
+  report.expectedFromPaper = expected.fromPaper;
+  if (!std::is_same<UpdatePolicyType, ens::VanillaUpdate>::value ||
+      !std::is_same<DecayPolicyType, ens::NoDecay>::value)
+  {
+    report.outsideTheorem = "it covers plain steps of a fixed size, this run "
+        "has " + TypeName<UpdatePolicyType>() + " and " +
+        TypeName<DecayPolicyType>();
+  }
+  return report;
 }
 
 template<typename AlgorithmType>
@@ -234,6 +301,9 @@ typename Training<AlgorithmType>::Agreed Training<AlgorithmType>::ShakeHands(
   handshake.Require("Data()", std::string(ToString(settings.Data())));
   handshake.Require("Sharing()", std::string(ToString(settings.Sharing())));
   handshake.Require("Seed()", settings.Seed());
+  handshake.Require("Window()", settings.Window());
+  handshake.Require("Smoothness()", settings.Smoothness());
+  handshake.Require("RecordHistory()", settings.RecordHistory());
   handshake.Require("the update policy", TypeName<UpdatePolicyType>());
   handshake.Require("the decay policy", TypeName<DecayPolicyType>());
   if (settings.Data() == Data::Replicated)
@@ -243,6 +313,13 @@ typename Training<AlgorithmType>::Agreed Training<AlgorithmType>::ShakeHands(
         "every rank has points of its own");
   }
   handshake.Problem(failure);
+  if (settings.StepSize() == AutoStep &&
+      !std::is_same<UpdatePolicyType, ens::VanillaUpdate>::value)
+  {
+    handshake.Problem("StepSize() is AutoStep, which knows plain steps only, "
+        "but the update policy is " + TypeName<UpdatePolicyType>() +
+        "; give a number.");
+  }
   handshake.Problem(Complaint(settings, comm, rows * cols * sizeof(ElemType),
       points));
   handshake.Agree(comm, std::string(AlgorithmType::Name()) + "::Optimize()");
@@ -270,12 +347,25 @@ std::string Training<AlgorithmType>::Complaint(const SettingsType& settings,
                                                const size_t points)
 {
   const double step = settings.StepSize();
-  if (!AllFinite(&step, 1) || step < 0)
+  if (step != AutoStep && (!AllFinite(&step, 1) || step < 0))
   {
     std::ostringstream value;
     value << step;
     return "StepSize() is " + value.str() + ", but must be a finite "
-        "number of at least 0.";
+        "number of at least 0, or AutoStep.";
+  }
+  const double smoothness = settings.Smoothness();
+  if (!AllFinite(&smoothness, 1) || smoothness < 0)
+  {
+    std::ostringstream value;
+    value << smoothness;
+    return "Smoothness() is " + value.str() + ", but must be a finite number "
+        "above 0, or 0 if it is not known.";
+  }
+  if (settings.Window() == 0 || settings.Window() > 4096)
+  {
+    return "Window() is " + std::to_string(settings.Window()) + ", but must be "
+        "from 1 to 4096.";
   }
   if (settings.BatchSize() == 0)
     return "BatchSize() is 0, but must be at least 1.";
@@ -300,8 +390,8 @@ std::string Training<AlgorithmType>::Complaint(const SettingsType& settings,
   {
     return e.what();
   }
-  return AlgorithmType::Complaint(settings.Topology(), comm.Size(),
-      comm.Rank(), vectorBytes);
+  return AlgorithmType::Complaint(RunSettings{ settings.Topology(),
+      settings.Window(), nullptr }, comm.Size(), comm.Rank(), vectorBytes);
 }
 
 template<typename AlgorithmType>
@@ -330,6 +420,109 @@ double Training<AlgorithmType>::CopyFromRoot(const MpiCommunicator& comm,
     }
   }
   return deviation;
+}
+
+template<typename AlgorithmType>
+template<typename SettingsType, typename FunctionType, typename MatType>
+double Training<AlgorithmType>::ChooseStep(const MpiCommunicator& comm,
+                                           SettingsType& settings,
+                                           FunctionType& function,
+                                           MatType& iterate)
+{
+  double smoothness = settings.smoothness;
+  if (smoothness == 0)
+  {
+    // One rank knows as well as all if all have the same data.
+    double mine = 0;
+    std::exception_ptr exception;
+    if (comm.Rank() == 0 || settings.data == Data::Sharded)
+    {
+      Guard(exception, [&]()
+      {
+        SmoothnessOptions options;
+        options.iterations = 30;
+        options.tolerance = 0.01;
+        mine = EstimateSmoothness(function, iterate, options);
+      });
+    }
+    Handshake handshake;
+    handshake.Problem(Text(exception));
+    handshake.Agree(comm, std::string(AlgorithmType::Name()) +
+        "::Optimize(), AutoStep");
+    for (const double other : comm.Gather(mine))
+      smoothness = std::max(smoothness, other);
+  }
+  const theory::StalenessPair expected = theory::ExpectedStaleness(
+      settings.topology, comm.Size());
+  settings.stepSize = theory::StepLimit(smoothness, expected.average,
+      expected.max) / StepScale(settings.batchSize);
+  return smoothness;
+}
+
+template<typename AlgorithmType>
+template<typename FunctionType, typename MatType>
+double Training<AlgorithmType>::SmoothnessAt(const MpiCommunicator& comm,
+                                             FunctionType& function,
+                                             MatType& iterate,
+                                             const MatType& start)
+{
+  double smoothness = 0;
+  std::exception_ptr exception;
+  if (!start.empty())
+  {
+    Guard(exception, [&]()
+    {
+      // In place, as always; and what the run left is what the user gets.
+      const MatType left = iterate;
+      std::copy(start.begin(), start.end(), iterate.begin());
+      Guard(exception, [&]()
+      {
+        // A rough answer will do, and soon.
+        SmoothnessOptions options;
+        options.points = 256;
+        options.iterations = 10;
+        options.tolerance = 0.03;
+        smoothness = EstimateSmoothness(function, iterate, options);
+      });
+      std::copy(left.begin(), left.end(), iterate.begin());
+    });
+  }
+  comm.Broadcast(&smoothness, sizeof(smoothness));
+  return smoothness;
+}
+
+template<typename AlgorithmType>
+void Training<AlgorithmType>::MeasureHistory(const MpiCommunicator& comm,
+                                             const RankHistory& mine,
+                                             History& history,
+                                             Report& report)
+{
+  const std::vector<std::string> all = comm.Collect(HistoryText::Lines(mine));
+  std::vector<HistoryStaleness::Meters> meters(comm.Size());
+  std::exception_ptr exception;
+  Guard(exception, [&]()
+  {
+    for (const std::string& lines : all)
+    {
+      std::istringstream stream(lines);
+      history.push_back(HistoryText::Reader(stream, "the history of rank " +
+          std::to_string(history.size())).Lines(comm.Size(), history.size()));
+    }
+    if (comm.Rank() == 0)
+      meters = HistoryStaleness(history).Ranks();
+  });
+  static_assert(std::is_trivially_copyable<HistoryStaleness::Meters>::value,
+      "Meters are sent as they are.");
+  comm.Broadcast(meters.data(), meters.size() * sizeof(meters[0]));
+  for (size_t i = 0; i < meters.size(); ++i)
+  {
+    report.ranks[i].staleness = meters[i].tight;
+    report.ranks[i].looseStaleness = meters[i].loose;
+  }
+  report.recorded = true;
+  // Only for want of memory; the others need not fail with rank 0.
+  if (exception)
+    std::rethrow_exception(exception);
 }
 
 template<typename AlgorithmType>

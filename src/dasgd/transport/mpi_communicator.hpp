@@ -87,6 +87,38 @@ class MpiCommunicator
     return texts;
   }
 
+  //! Everybody's text, by rank, on rank 0; nothing elsewhere.
+  std::vector<std::string> Collect(const std::string& mine) const
+  {
+    const std::vector<std::uint64_t> lengths = Gather(
+        std::uint64_t(mine.size()));
+    std::vector<std::string> texts;
+    if (rank != 0)
+    {
+      Pieces(mine.size(), [&](const size_t begin, const int count)
+      {
+        MPI_Request request;
+        mpi::Check(MPI_Isend(mine.data() + begin, count, MPI_BYTE, 0, collect,
+            comm, &request), "MPI_Isend");
+        return request;
+      });
+      return texts;
+    }
+    texts.push_back(mine);
+    for (size_t i = 1; i < size; ++i)
+    {
+      texts.emplace_back(size_t(lengths[i]), '\0');
+      Pieces(texts[i].size(), [&](const size_t begin, const int count)
+      {
+        MPI_Request request;
+        mpi::Check(MPI_Irecv(&texts[i][begin], count, MPI_BYTE, int(i),
+            collect, comm, &request), "MPI_Irecv");
+        return request;
+      });
+    }
+    return texts;
+  }
+
   //! Everybody's number, by rank.
   std::vector<std::uint64_t> Gather(const std::uint64_t mine) const
   { return GatherNumbers(mine, MPI_UINT64_T); }
@@ -96,16 +128,13 @@ class MpiCommunicator
   //! Rank 0's bytes become everybody's.
   void Broadcast(void* data, const size_t bytes) const
   {
-    // In pieces, since counts are int.
-    constexpr size_t piece = size_t(1) << 30;
-    for (size_t done = 0; done < bytes; done += piece)
+    Pieces(bytes, [&](const size_t begin, const int count)
     {
       MPI_Request request;
-      mpi::Check(MPI_Ibcast(static_cast<char*>(data) + done,
-          Narrow(std::min(piece, bytes - done)), MPI_BYTE, 0, comm, &request),
-          "MPI_Ibcast");
-      mpi::Await(request);
-    }
+      mpi::Check(MPI_Ibcast(static_cast<char*>(data) + begin, count, MPI_BYTE,
+          0, comm, &request), "MPI_Ibcast");
+      return request;
+    });
   }
 
   //! How many of these ranks run on this machine?
@@ -133,6 +162,22 @@ class MpiCommunicator
   }
 
  private:
+  //! The tag of Collect(); the transport has its own.
+  static constexpr int collect = 2;
+
+  //! Call start(begin, count) for one piece after the other, since counts are
+  //! int, and await the request that it returns.
+  template<typename StartType>
+  static void Pieces(const size_t bytes, StartType&& start)
+  {
+    constexpr size_t piece = size_t(1) << 30;
+    for (size_t begin = 0; begin < bytes; begin += piece)
+    {
+      MPI_Request request = start(begin, int(std::min(piece, bytes - begin)));
+      mpi::Await(request);
+    }
+  }
+
   static int Narrow(const std::uint64_t value)
   {
     if (value > std::uint64_t(std::numeric_limits<int>::max()))

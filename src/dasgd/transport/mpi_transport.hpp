@@ -41,9 +41,9 @@ class MpiTransport
         "MPI_Type_contiguous");
     mpi::Check(MPI_Type_commit(&block), "MPI_Type_commit");
     for (const size_t peer : sendTo)
-      senders.push_back(Link{int(peer), std::vector<Slot>(window), 0});
+      senders.push_back(Link{int(peer), std::vector<Slot>(window), 0, 0});
     for (const size_t peer : receiveFrom)
-      receivers.push_back(Link{int(peer), std::vector<Slot>(window), 0});
+      receivers.push_back(Link{int(peer), std::vector<Slot>(window), 0, 0});
     for (Link& link : receivers)
     {
       for (Slot& slot : link.slots)
@@ -77,7 +77,7 @@ class MpiTransport
   /**
    * Take the next frame that has arrived, if any.
    *
-   * @param action Called with its bytes and size.
+   * @param action Called with its bytes, its size, and the rank it came from.
    * @return Whether there was one.
    */
   template<typename ActionType>
@@ -100,7 +100,7 @@ class MpiTransport
       int blocks = 0;
       mpi::Check(MPI_Get_count(&status, block, &blocks), "MPI_Get_count");
       action(static_cast<const std::uint8_t*>(slot.buffer.Bytes()),
-          size_t(std::max(blocks, 0)) * Buffer::Block);
+          size_t(std::max(blocks, 0)) * Buffer::Block, size_t(link.peer));
       Post(link, slot);
       link.next = (link.next + 1) % link.slots.size();
       patience.Reset();
@@ -113,15 +113,8 @@ class MpiTransport
   bool CanSend(const size_t linkIndex)
   {
     Link& link = senders[linkIndex];
-    for (size_t i = 0; i < link.slots.size(); ++i)
-    {
-      if (Free(link.slots[i]))
-      {
-        link.next = i;
-        return true;
-      }
-    }
-    return false;
+    Reap(link);
+    return link.underWay < link.slots.size();
   }
 
   //! Send a frame; call only if there is room.
@@ -132,6 +125,8 @@ class MpiTransport
     slot.buffer = std::move(buffer);
     mpi::Check(MPI_Issend(slot.buffer.Bytes(), Blocks(bytes), block, link.peer,
         tag, comm.Handle(), &slot.request), "MPI_Issend");
+    link.next = (link.next + 1) % link.slots.size();
+    ++link.underWay;
   }
 
   //! Has every frame been taken by its receiver?
@@ -139,8 +134,10 @@ class MpiTransport
   {
     bool all = true;
     for (Link& link : senders)
-      for (Slot& slot : link.slots)
-        all = Free(slot) && all;
+    {
+      Reap(link);
+      all = (link.underWay == 0) && all;
+    }
     return all;
   }
 
@@ -161,8 +158,10 @@ class MpiTransport
   {
     int peer;
     std::vector<Slot> slots;
-    //! Receiving: the slot whose frame comes next.  Sending: a free slot.
+    //! Receiving: the slot whose frame comes next.  Sending: the slot to use
+    //! next, and how many before it are under way.
     size_t next;
+    size_t underWay;
   };
 
   static constexpr int tag = 0;
@@ -213,19 +212,22 @@ class MpiTransport
         link.peer, tag, comm.Handle(), &slot.request), "MPI_Irecv");
   }
 
-  //! Is the slot free?  Gives back its buffer when its frame is delivered.
-  bool Free(Slot& slot)
+  //! Give back the buffers of frames that were delivered, oldest first: they
+  //! are matched in the order in which they were sent.
+  void Reap(Link& link)
   {
-    if (slot.request != MPI_REQUEST_NULL)
+    while (link.underWay > 0)
     {
+      const size_t window = link.slots.size();
+      Slot& slot = link.slots[(link.next + window - link.underWay) % window];
       int done = 0;
       mpi::Check(MPI_Test(&slot.request, &done, MPI_STATUS_IGNORE),
           "MPI_Test");
       if (!done)
-        return false;
+        return;
       pool.Give(std::move(slot.buffer));
+      --link.underWay;
     }
-    return true;
   }
 
   const MpiCommunicator& comm;

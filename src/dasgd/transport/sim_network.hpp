@@ -146,7 +146,7 @@ class SimNetwork
         const Frame frame = std::move(receiver.matched.front());
         receiver.matched.pop_front();
         Match(receiver);
-        action(frame.buffer.Bytes(), frame.buffer.Size());
+        action(frame.buffer.Bytes(), frame.buffer.Size(), receiver.peer);
         return true;
       }
       return false;

@@ -1,0 +1,179 @@
+/**
+ * @file simulate.hpp
+ *
+ * Optimize() on virtual time: what a run would do on a machine that is only
+ * described, with real gradients.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_OPTIMIZER_SIMULATE_HPP
+#define DASGD_OPTIMIZER_SIMULATE_HPP
+
+#include "../algorithms/simulation.hpp"
+#include "dasgd.hpp"
+
+#include <deque>
+
+namespace dasgd {
+
+//! The workings of Simulate().
+class SimulatedTraining
+{
+ public:
+  template<typename UpdatePolicyType,
+           typename DecayPolicyType,
+           typename SeparableFunctionType,
+           typename MatType,
+           typename CallbackType>
+  static typename MatType::elem_type Run(
+      DASGD<UpdatePolicyType, DecayPolicyType>& optimizer,
+      std::vector<SeparableFunctionType>& functions,
+      MatType& iterate,
+      const SimMachine& machineIn,
+      std::vector<CallbackType>& callbacksIn)
+  {
+    using ElemType = typename MatType::elem_type;
+    using OptimizerType = DASGD<UpdatePolicyType, DecayPolicyType>;
+    using BaseMatType = typename ens::MatTypeTraits<MatType>::BaseMatType;
+    using FunctionType = ens::Function<SeparableFunctionType, BaseMatType,
+        BaseMatType>;
+    using UpdateType = typename UpdatePolicyType::template Policy<BaseMatType,
+        BaseMatType>;
+    using DecayType = typename DecayPolicyType::template Policy<BaseMatType,
+        BaseMatType>;
+    using CallbacksType = Callbacks<OptimizerType, FunctionType, CallbackType>;
+    constexpr bool vanilla =
+        std::is_same<UpdatePolicyType, ens::VanillaUpdate>::value &&
+        std::is_same<DecayPolicyType, ens::NoDecay>::value;
+    using ProblemType = SeparableProblem<OptimizerType, FunctionType,
+        BaseMatType, UpdateType, DecayType, vanilla, CallbacksType>;
+
+    const size_t ranks = functions.size();
+    if (ranks == 0 || callbacksIn.size() != ranks ||
+        machineIn.computeSeconds.size() != ranks)
+    {
+      throw std::invalid_argument("dasgd::Simulate(): " +
+          std::to_string(ranks) + " functions, " +
+          std::to_string(callbacksIn.size()) + " callbacks and times for " +
+          std::to_string(machineIn.computeSeconds.size()) + " ranks were "
+          "given; there must be one of each for each rank.");
+    }
+    optimizer.Topology().Check(ranks);
+
+    SimMachine machine = machineIn;
+    machine.window = optimizer.Window();
+    std::vector<size_t> points;
+    for (SeparableFunctionType& function : functions)
+      points.push_back(function.NumFunctions());
+
+    std::vector<BaseMatType> iterates(ranks, iterate), gradients(ranks,
+        BaseMatType(iterate.n_rows, iterate.n_cols, arma::fill::zeros));
+    std::deque<UpdateType> updates;
+    std::deque<DecayType> decays;
+    std::deque<CallbacksType> callbacks;
+    std::deque<ProblemType> problems;
+    std::vector<ElemType*> pointers;
+    std::vector<ProblemType*> all;
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      FunctionType& function = static_cast<FunctionType&>(functions[i]);
+      updates.emplace_back(optimizer.UpdatePolicy(), iterate.n_rows,
+          iterate.n_cols);
+      decays.emplace_back(optimizer.DecayPolicy());
+      callbacks.emplace_back(optimizer, function, ranks, callbacksIn[i]);
+      problems.emplace_back(optimizer, function, iterates[i], gradients[i],
+          updates[i], decays[i], callbacks[i], Work(points, i,
+          optimizer.Data(), optimizer.Sharing(), optimizer.BatchSize(),
+          optimizer.MaxIterations()), ranks, i,
+          std::uint64_t(optimizer.Seed() ? optimizer.Seed() : 1), true);
+      pointers.push_back(iterates[i].memptr());
+      all.push_back(&problems[i]);
+    }
+
+    Simulation<ElemType, ProblemType> simulation(optimizer.Topology(),
+        pointers, iterate.n_elem, all, machine);
+    if (optimizer.RecordHistory())
+      simulation.Record();
+    simulation.Run(std::numeric_limits<std::uint64_t>::max());
+
+    const size_t epochPoints = (optimizer.Data() == Data::Sharded) ?
+        std::accumulate(points.begin(), points.end(), size_t(0)) : points[0];
+    dasgd::Report& report = optimizer.report;
+    report = Training<DasgdAlgorithm>::Describe(optimizer, ranks,
+        iterate.n_elem, sizeof(ElemType), epochPoints);
+    report.seconds = simulation.Seconds();
+    report.smoothness = optimizer.Smoothness();
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      RankReport counts = simulation.Worker(i).Counts();
+      counts.peakVectors = simulation.PeakVectors(i);
+      counts.deviation = double(arma::abs(iterates[i] -
+          iterates[0]).max());
+      report.ranks.push_back(counts);
+    }
+    const Fact* stop = simulation.Worker(0).Stop();
+    if (stop)
+    {
+      report.reason = stop->reason;
+      report.stopRank = stop->origin;
+      report.stopStep = stop->count;
+      report.stopText = stop->text;
+    }
+    report.objective = double(problems[0].Objective(stop != nullptr,
+        stop ? *stop : Fact()));
+    optimizer.history = simulation.History();
+    if (optimizer.RecordHistory())
+    {
+      const HistoryStaleness measured(optimizer.history);
+      for (size_t i = 0; i < ranks; ++i)
+      {
+        report.ranks[i].staleness = measured.Ranks()[i].tight;
+        report.ranks[i].looseStaleness = measured.Ranks()[i].loose;
+      }
+      report.recorded = true;
+    }
+    for (size_t i = 0; i < ranks; ++i)
+      if (simulation.Worker(i).Exception())
+        std::rethrow_exception(simulation.Worker(i).Exception());
+
+    std::copy(iterates[0].begin(), iterates[0].end(), iterate.begin());
+    return ElemType(report.objective);
+  }
+};
+
+/**
+ * Optimize() on virtual time: one process computes the gradients of all ranks,
+ * in the order in which ranks of the described machine would.  Report() and
+ * History() are then those of the simulated run, in its seconds.
+ *
+ * Everything but time is real: the protocol, the bytes of the frames, the
+ * order of the points, and the gradients.  MPI is not used, and AutoStep and
+ * ExactObjective() are not known here.  Seed() 0 means 1.
+ *
+ * @param optimizer Its settings count as they do for Optimize().
+ * @param functions What each rank minimizes; they may share their data, but not
+ *     the order of it.
+ * @param iterate Starting point; becomes rank 0's result.
+ * @param machine How fast ranks and links are; its window is the optimizer's.
+ * @param callbacks The callback of each rank.
+ * @return The objective, as Optimize() returns it.
+ */
+template<typename UpdatePolicyType,
+         typename DecayPolicyType,
+         typename SeparableFunctionType,
+         typename MatType,
+         typename CallbackType>
+typename MatType::elem_type Simulate(
+    DASGD<UpdatePolicyType, DecayPolicyType>& optimizer,
+    std::vector<SeparableFunctionType>& functions,
+    MatType& iterate,
+    const SimMachine& machine,
+    std::vector<CallbackType>& callbacks)
+{
+  return SimulatedTraining::Run(optimizer, functions, iterate, machine,
+      callbacks);
+}
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,121 @@
+/**
+ * @file sim_run.hpp
+ *
+ * A simulated run, drawn from a seed.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_TESTS_SIM_RUN_HPP
+#define DASGD_TESTS_SIM_RUN_HPP
+
+#include "conformance.hpp"
+
+#include <dasgd/algorithms/simulation.hpp>
+
+namespace conformance {
+
+using SimulationType = Simulation<double, ScriptedProblem>;
+
+//! A gradient, by origin and number.
+using Id = std::pair<size_t, std::uint64_t>;
+
+//! Everything about one simulated run.
+struct SimRun
+{
+  Case script;
+  SimMachine machine;
+  std::vector<Ending> ends;
+  std::uint64_t fingerprint = 0;
+  std::string broken;
+  //! If asked for: what each rank applied, as it was told, and the history.
+  std::vector<std::vector<Id>> applied;
+  History history;
+};
+
+//! Draw a case and a machine from a seed.
+inline SimRun Draw(const std::uint64_t seed)
+{
+  Random random(seed);
+  SimRun run;
+  run.script = RandomCase(random, 1 + random.Below(random.Chance(0.2) ? 24 : 9));
+  SimMachine& machine = run.machine;
+  machine.seed = seed;
+  machine.window = run.script.window;
+  for (size_t i = 0; i < run.script.ranks; ++i)
+  {
+    // Some ranks a hundred times slower than others.
+    machine.computeSeconds.push_back(random.Chance(0.2) ?
+        random.Uniform(1, 100) : random.Uniform(0.5, 1.5));
+  }
+  machine.computeSpread = random.Chance(0.5) ? 0 : 0.9;
+  machine.applySeconds = random.Chance(0.5) ? 0 : random.Uniform(0, 0.5);
+  machine.stallChance = random.Chance(0.3) ? 0.05 : 0;
+  machine.stallSeconds = 50;
+  const double latency = random.Chance(0.5) ? 0.01 : random.Uniform(0, 20);
+  const double jitter = random.Chance(0.5) ? 0 : random.Uniform(0, 30);
+  const bool narrow = random.Chance(0.3);
+  const std::uint64_t slowLink = random.Next();
+  machine.link = [=](const size_t from, const size_t to)
+  {
+    SimLink link;
+    link.latency = latency;
+    link.jitter = jitter;
+    // Some links are far slower than the gradients that come along them.
+    if (narrow && Mix(slowLink, 1000 * from + to) % 3 == 0)
+      link.bytesPerSecond = 20;
+    return link;
+  };
+  return run;
+}
+
+//! Run it, and check all promises; with `record`, keep a history.
+inline void Play(SimRun& run, const bool record = false)
+{
+  const size_t n = run.script.ranks;
+  std::vector<std::vector<double>> iterates(n,
+      std::vector<double>(run.script.elements, 0));
+  std::vector<std::unique_ptr<ScriptedProblem>> problems;
+  std::vector<double*> pointers;
+  std::vector<ScriptedProblem*> all;
+  run.applied.assign(n, {});
+  for (size_t i = 0; i < n; ++i)
+  {
+    pointers.push_back(iterates[i].data());
+    problems.push_back(std::make_unique<ScriptedProblem>(run.script, i,
+        pointers[i]));
+    all.push_back(problems[i].get());
+    if (record)
+    {
+      problems[i]->onApplied = [&run, i](const ManifestEntry& entry)
+      {
+        for (std::uint64_t k = 0; k < entry.count; ++k)
+          run.applied[i].emplace_back(entry.origin, entry.first + k);
+      };
+    }
+  }
+
+  try
+  {
+    SimulationType simulation(run.script.topology, pointers,
+        run.script.elements, all, run.machine);
+    if (record)
+      simulation.Record();
+    simulation.Run(2000000);
+    for (size_t i = 0; i < n; ++i)
+    {
+      run.ends.push_back(EndingOf(simulation.Worker(i), *problems[i],
+          iterates[i], simulation.PeakVectors(i)));
+    }
+    run.fingerprint = simulation.Fingerprint();
+    run.history = simulation.History();
+    run.broken = Broken(run.script, run.ends);
+  }
+  catch (const std::exception& e)
+  {
+    run.broken += e.what();
+  }
+}
+
+} // namespace conformance
+
+#endif
