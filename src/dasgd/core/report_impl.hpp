@@ -136,6 +136,23 @@ inline std::string Bytes(const std::uint64_t bytes)
   return Short(value) + " " + units[unit];
 }
 
+//! Rows of equally many cells, one under the other, to the right.
+inline std::string Columns(const std::vector<std::vector<std::string>>& rows)
+{
+  std::vector<size_t> widths(rows.at(0).size(), 0);
+  for (const std::vector<std::string>& row : rows)
+    for (size_t c = 0; c < row.size(); ++c)
+      widths[c] = std::max(widths[c], row[c].size());
+  std::ostringstream out;
+  for (const std::vector<std::string>& row : rows)
+  {
+    for (size_t c = 0; c < row.size(); ++c)
+      out << (c == 0 ? "" : "  ") << std::setw(int(widths[c])) << row[c];
+    out << "\n";
+  }
+  return out.str();
+}
+
 //! JSON knows no infinity and no NaN.
 inline std::string JsonNumber(const double value)
 {
@@ -346,10 +363,9 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
         << report.Overrun() << "\n";
   }
 
-  const std::vector<std::string> heads = { "rank", "computed", "applied",
-      "points", "compute s", "exchange s", "idle s", "sent", "received",
-      "frames", "most/frame", "vectors", "S mean", "S max" };
-  std::vector<std::vector<std::string>> rows(1, heads);
+  std::vector<std::vector<std::string>> rows = { { "rank", "computed",
+      "applied", "points", "compute s", "exchange s", "idle s", "sent",
+      "received", "frames", "most/frame", "vectors", "S mean", "S max" } };
   std::uint64_t skipped = 0;
   for (size_t i = 0; i < report.ranks.size(); ++i)
   {
@@ -364,16 +380,7 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
         std::to_string(r.vectorBound), Short(r.staleness.Mean()),
         std::to_string(r.staleness.Max()) });
   }
-  std::vector<size_t> widths(heads.size(), 0);
-  for (const std::vector<std::string>& row : rows)
-    for (size_t c = 0; c < row.size(); ++c)
-      widths[c] = std::max(widths[c], row[c].size());
-  for (const std::vector<std::string>& row : rows)
-  {
-    for (size_t c = 0; c < row.size(); ++c)
-      out << (c == 0 ? "" : "  ") << std::setw(int(widths[c])) << row[c];
-    out << "\n";
-  }
+  out << report::Columns(rows);
 
   out << "staleness: S_avg " << Short(report.StalenessAverage()) << ", S_max "
       << report.StalenessMax();

@@ -10,6 +10,7 @@
 #define DASGD_OPTIMIZER_TRAINING_HPP
 
 #include "../algorithms/outcome.hpp"
+#include "../algorithms/run_settings.hpp"
 #include "../core/history_file.hpp"
 #include "../core/loose_staleness.hpp"
 #include "../core/report.hpp"

@@ -1,0 +1,230 @@
+/**
+ * @file dasgd_history.cpp
+ *
+ * Reads a recorded history and prints what each rank did and how stale the
+ * gradients were that it applied, as a table or as JSON; writes a trace of it.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include <dasgd/core/history_trace.hpp>
+#include <dasgd/core/loose_staleness.hpp>
+#include <dasgd/core/report.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+namespace {
+
+using dasgd::HistoryEvent;
+using dasgd::RankReport;
+using dasgd::StalenessMeter;
+using dasgd::report::Bytes;
+using dasgd::report::JsonNumber;
+using dasgd::report::Short;
+
+//! What a history tells of a run.
+struct Summary
+{
+  //! As far as a history knows: counts, times and staleness.
+  dasgd::Report report;
+  //! Per rank, what the report does not tell apart.
+  std::vector<double> secondsApplying;
+  std::vector<double> secondsSending;
+};
+
+Summary Summarize(const dasgd::History& history)
+{
+  Summary summary;
+  summary.report.ranks.resize(history.size());
+  summary.report.recorded = true;
+  summary.secondsApplying.assign(history.size(), 0);
+  summary.secondsSending.assign(history.size(), 0);
+
+  const dasgd::HistoryStaleness staleness(history);
+  for (size_t i = 0; i < history.size(); ++i)
+  {
+    RankReport& rank = summary.report.ranks[i];
+    for (const HistoryEvent& event : history[i].Events())
+    {
+      const double seconds = event.end - event.begin;
+      switch (event.kind)
+      {
+        case HistoryEvent::Kind::Compute:
+          ++rank.computed;
+          rank.secondsComputing += seconds;
+          break;
+        case HistoryEvent::Kind::Apply:
+          ++rank.framesReceived;
+          rank.bytesReceived += event.bytes;
+          summary.secondsApplying[i] += seconds;
+          break;
+        case HistoryEvent::Kind::Send:
+          ++rank.framesSent;
+          rank.bytesSent += event.bytes;
+          summary.secondsSending[i] += seconds;
+          break;
+        case HistoryEvent::Kind::Idle:
+          rank.secondsIdle += seconds;
+          break;
+      }
+      summary.report.seconds = std::max(summary.report.seconds, event.end);
+    }
+    rank.staleness = staleness.Ranks()[i].tight;
+    rank.looseStaleness = staleness.Ranks()[i].loose;
+    // Every gradient that was applied, a rank's own among them, is measured.
+    rank.applied = rank.staleness.Measured();
+  }
+  return summary;
+}
+
+std::string Table(const Summary& summary)
+{
+  const dasgd::Report& report = summary.report;
+  std::ostringstream out;
+  out << report.ranks.size() << " rank" << (report.ranks.size() == 1 ? "" : "s")
+      << ", " << report.Gradients() << " gradients, " << Short(report.seconds)
+      << " s\n";
+
+  std::vector<std::vector<std::string>> rows = { { "rank", "computed",
+      "applied", "frames", "sent", "received", "compute s", "apply s", "send s",
+      "idle s", "S mean", "S max", "loose mean", "loose max" } };
+  for (size_t i = 0; i < report.ranks.size(); ++i)
+  {
+    const RankReport& r = report.ranks[i];
+    rows.push_back({ std::to_string(i), std::to_string(r.computed),
+        std::to_string(r.applied), std::to_string(r.framesSent) + "/" +
+        std::to_string(r.framesReceived), Bytes(r.bytesSent),
+        Bytes(r.bytesReceived), Short(r.secondsComputing),
+        Short(summary.secondsApplying[i]), Short(summary.secondsSending[i]),
+        Short(r.secondsIdle), Short(r.staleness.Mean()),
+        std::to_string(r.staleness.Max()), Short(r.looseStaleness.Mean()),
+        std::to_string(r.looseStaleness.Max()) });
+  }
+  out << dasgd::report::Columns(rows);
+
+  out << "staleness: S_avg " << Short(report.StalenessAverage()) << ", S_max "
+      << report.StalenessMax() << "\n"
+      << "loose staleness: S_avg " << Short(report.LooseAverage())
+      << ", S_max " << report.LooseMax() << "\n";
+  if (report.Gradients() > 0)
+    out << "how often each |S| was met: " << dasgd::report::Histogram(report)
+        << "\n";
+  return out.str();
+}
+
+//! Counts of |S| = 0, 1, 2-3, 4-7, ... up to the last that is not 0.
+template<typename CountsType>
+std::string JsonHistogram(const CountsType& counts)
+{
+  size_t buckets = counts.size();
+  while (buckets > 1 && counts[buckets - 1] == 0)
+    --buckets;
+  std::string text = "[";
+  for (size_t i = 0; i < buckets; ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(counts[i]);
+  return text + "]";
+}
+
+//! Names are those of Report::Json() where both tell the same.
+std::string Json(const Summary& summary)
+{
+  const dasgd::Report& report = summary.report;
+  std::vector<std::uint64_t> histogram(StalenessMeter::Buckets, 0);
+  for (const RankReport& rank : report.ranks)
+    for (size_t i = 0; i < histogram.size(); ++i)
+      histogram[i] += rank.staleness.Histogram()[i];
+
+  std::ostringstream out;
+  out << "{\n"
+      << "  \"ranks\": " << report.ranks.size() << ",\n"
+      << "  \"seconds\": " << JsonNumber(report.seconds) << ",\n"
+      << "  \"gradients\": " << report.Gradients() << ",\n"
+      << "  \"staleness_avg\": " << JsonNumber(report.StalenessAverage())
+      << ",\n"
+      << "  \"staleness_max\": " << report.StalenessMax() << ",\n"
+      << "  \"loose_staleness_avg\": " << JsonNumber(report.LooseAverage())
+      << ",\n"
+      << "  \"loose_staleness_max\": " << report.LooseMax() << ",\n"
+      << "  \"staleness_histogram\": " << JsonHistogram(histogram) << ",\n"
+      << "  \"per_rank\": [";
+  for (size_t i = 0; i < report.ranks.size(); ++i)
+  {
+    const RankReport& r = report.ranks[i];
+    out << (i == 0 ? "\n" : ",\n")
+        << "    {\"rank\": " << i
+        << ", \"computed\": " << r.computed
+        << ", \"applied\": " << r.applied
+        << ", \"frames_sent\": " << r.framesSent
+        << ", \"frames_received\": " << r.framesReceived
+        << ", \"bytes_sent\": " << r.bytesSent
+        << ", \"bytes_received\": " << r.bytesReceived
+        << ", \"seconds_computing\": " << JsonNumber(r.secondsComputing)
+        << ", \"seconds_applying\": " << JsonNumber(summary.secondsApplying[i])
+        << ", \"seconds_sending\": " << JsonNumber(summary.secondsSending[i])
+        << ", \"seconds_idle\": " << JsonNumber(r.secondsIdle)
+        << ", \"staleness_mean\": " << JsonNumber(r.staleness.Mean())
+        << ", \"staleness_max\": " << r.staleness.Max()
+        << ", \"loose_staleness_mean\": " << JsonNumber(r.looseStaleness.Mean())
+        << ", \"loose_staleness_max\": " << r.looseStaleness.Max()
+        << ", \"staleness_histogram\": "
+        << JsonHistogram(r.staleness.Histogram()) << "}";
+  }
+  out << "\n  ]\n}\n";
+  return out.str();
+}
+
+//! One line of printable characters, whatever a damaged file holds.
+void Complain(std::string text)
+{
+  const std::string prefix = "dasgd: ";
+  if (text.compare(0, prefix.size(), prefix) == 0)
+    text.erase(0, prefix.size());
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      c = '?';
+  std::cerr << "dasgd_history: " << text << std::endl;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+  CLI::App app("Print what each rank did in a recorded run of dasgd, and how "
+      "stale the gradients were that it applied.", "dasgd_history");
+  std::string file, trace;
+  bool json = false;
+  app.add_option("FILE", file, "A history, as written by dasgd::SaveHistory()")
+      ->required()->type_name("");
+  app.add_option("--trace", trace, "Also write a trace for Perfetto or "
+      "chrome://tracing")->type_name("OUT.json");
+  app.add_flag("--json", json, "Print a JSON object instead of a table");
+  CLI11_PARSE(app, argc, argv);
+
+  try
+  {
+    const dasgd::History history = dasgd::LoadHistory(file);
+    const Summary summary = Summarize(history);
+    if (app.count("--trace") > 0)
+    {
+      std::error_code none;
+      if (std::filesystem::equivalent(file, trace, none))
+      {
+        throw std::invalid_argument("the trace would replace the history " +
+            file + "; choose another name for the trace");
+      }
+      dasgd::SaveTrace(history, trace);
+    }
+    std::cout << (json ? Json(summary) : Table(summary)) << std::flush;
+    if (!std::cout)
+      throw std::runtime_error("cannot write to the standard output");
+  }
+  catch (const std::exception& e)
+  {
+    Complain(e.what());
+    return 1;
+  }
+  return 0;
+}
