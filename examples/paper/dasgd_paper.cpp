@@ -65,7 +65,7 @@ int main(int argc, char** argv)
   cifar.window = 2;
   cifar.workers = { 1, 2, 4, 8, 16, 25 };
   cifar.update = "adam";
-  cifar.points = 2000;
+  cifar.points = 1000;
   cifar.batch = 32;
   cifar.maxGradients = 20000;
   CLI::App* runCifar = app.add_subcommand("cifar", "a convolutional network on "

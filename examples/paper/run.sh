@@ -32,7 +32,7 @@ runs is some thousands of real gradients of 0.1 s.
   --help        print this
 
 The program is looked for in build/examples/paper (BUILD_DIR or DASGD_PAPER
-name another place).
+name another place); MPIEXEC names another command than mpirun to start it.
 END
 }
 
@@ -64,6 +64,8 @@ mkdir -p "$out"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_hwloc_base_binding_policy=none
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export PRTE_MCA_hwloc_default_binding_policy=none
 # Each run is a process of its own; threads would only get in each other's way.
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
@@ -118,7 +120,7 @@ over_mpi()
   local name="$1" ranks="$2"
   shift 2
   [ $mpi = yes ] || return 0
-  mpirun -n "$ranks" "$program" "$name" --mpi \
+  "${MPIEXEC:-mpirun}" -n "$ranks" "$program" "$name" --mpi \
     --out "$out/.parts/$name.mpi.csv" "$@" || die "$name over MPI failed"
   collect "$name"
 }

@@ -198,3 +198,35 @@ TEST_CASE("DAGNetwork", "[mlpack]")
 }
 
 #endif
+
+TEST_CASE("AutoStep looks at a network where its parameters are", "[mlpack]")
+{
+  arma::mat data, responses;
+  Ring(data, responses);
+  const auto train = [&](dasgd::DASGD<>& optimizer)
+  {
+    mlpack::RandomSeed(5);
+    mlpack::FFN<mlpack::NegativeLogLikelihood, mlpack::GlorotInitialization>
+        network;
+    network.Add<mlpack::Linear>(8);
+    network.Add<mlpack::Sigmoid>();
+    network.Add<mlpack::Linear>(2);
+    network.Add<mlpack::LogSoftMax>();
+    network.Train(data, responses, optimizer);
+    return arma::mat(network.Parameters());
+  };
+  dasgd::DASGD<> optimizer(dasgd::AutoStep, 20, 1200, -1, false);
+  const arma::mat chosen = train(optimizer);
+  // A network that is flat has a limit that is the same for all; one whose
+  // parameters were not moved would look flat.
+  const double smoothness = optimizer.Report().smoothness;
+  CHECK(smoothness > 0.01);
+  CHECK(smoothness < 100);
+
+  if (optimizer.Report().ranks.size() == 1)
+  {
+    // Looking left the parameters as they were.
+    dasgd::DASGD<> given(optimizer.Report().stepSize, 20, 1200, -1, false);
+    CHECK(arma::approx_equal(train(given), chosen, "absdiff", 0.0));
+  }
+}

@@ -146,7 +146,16 @@ TEST_CASE("Simulated ranks share the work and end alike", "[history]")
   // The same seed, the same run.
   arma::mat again(3, 1, arma::fill::ones);
   dasgd::DASGD<> second(optimizer);
-  Simulate(second, 4, probe, again, { 1, 1, 1, 1 });
+  std::vector<Probe> probes(4, probe);
+  dasgd::SimMachine machine;
+  machine.computeSeconds.assign(4, 1.0);
+  machine.link = [](size_t, size_t)
+  {
+    dasgd::SimLink link;
+    link.latency = 0.01;
+    return link;
+  };
+  dasgd::Simulate(second, probes, again, machine);
   CHECK(arma::all(arma::vectorise(iterate) == arma::vectorise(again)));
 }
 

@@ -48,6 +48,13 @@ class SimulatedTraining
     using ProblemType = SeparableProblem<OptimizerType, FunctionType,
         BaseMatType, UpdateType, DecayType, vanilla, CallbacksType>;
 
+    // The same checks as in Optimize().
+    static_assert(std::is_same<BaseMatType, arma::Mat<ElemType>>::value,
+        "dasgd: the iterate must be a dense arma::mat or arma::fmat (or a "
+        "vector of either).");
+    ens::traits::CheckSeparableFunctionTypeAPI<FunctionType, BaseMatType,
+        BaseMatType>();
+
     const size_t ranks = functions.size();
     if (ranks == 0 || callbacksIn.size() != ranks ||
         machineIn.computeSeconds.size() != ranks)
@@ -170,6 +177,23 @@ typename MatType::elem_type Simulate(
     const SimMachine& machine,
     std::vector<CallbackType>& callbacks)
 {
+  return SimulatedTraining::Run(optimizer, functions, iterate, machine,
+      callbacks);
+}
+
+//! The same without callbacks.
+template<typename UpdatePolicyType,
+         typename DecayPolicyType,
+         typename SeparableFunctionType,
+         typename MatType>
+typename MatType::elem_type Simulate(
+    DASGD<UpdatePolicyType, DecayPolicyType>& optimizer,
+    std::vector<SeparableFunctionType>& functions,
+    MatType& iterate,
+    const SimMachine& machine)
+{
+  struct NoCallback { };
+  std::vector<NoCallback> callbacks(functions.size());
   return SimulatedTraining::Run(optimizer, functions, iterate, machine,
       callbacks);
 }
