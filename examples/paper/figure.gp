@@ -5,12 +5,10 @@
 csv = folder . '/' . name . '.csv'
 cifar = (name eq 'cifar')
 # Where the columns are.
-key = 2; iterations = cifar ? 10 : 5; seconds = cifar ? 11 : 6
+iterations = cifar ? 10 : 5; seconds = cifar ? 11 : 6
 loose = cifar ? 12 : 7
 
 # Means and standard deviations over the runs of a point.
-points = system("awk -F, '$1 == \"simulated\" { print $2 }' " . csv . \
-    " | sort -nu")
 table = folder . '/.' . name . '.dat'
 system("awk -F, '$1 == \"simulated\" { k = $2; c[k]++; x[k] += $" . loose . \
     "; s[k] += $" . iterations . "; q[k] += $" . iterations . "^2; t[k] += $" . \
@@ -29,7 +27,9 @@ set tics nomirror out textcolor rgb '#222222'
 set grid ytics lc rgb '#dddddd' lt 1
 set key top right opaque samplen 2 spacing 1.2
 set xlabel 'largest loose staleness Ŝ_{max}'
-set xrange [0:*]
+# Room for the last label.
+stats table using 1 nooutput name 'S'
+set xrange [0 : (cifar ? 1.15 : 1.05) * S_max]
 
 mpi = int(system("awk -F, '$1 == \"mpi\"' " . csv . " | wc -l"))
 mpiRows = "< awk -F, '$1 == \"mpi\" { print $" . loose . ", $" . iterations . \
@@ -57,15 +57,15 @@ do for [format in "svg png"] {
   set ylabel 'iterations to reach the error'
   set yrange [0 : 1.35 * (I_max + D_max)]
   set format y '%.0f'
-  one = mpi > 0 ? 'run 1 on virtual time' : ''
-  plot table using 1:($2 - $3):($2 + $3) with filledcurves lc rgb '#bcd3ec' \
-      notitle, \
-      table using 1:2 with linespoints lw 2 pt 7 ps 0.6 lc rgb blue \
-      title 'virtual time, mean ± 1 sd', \
-      (mpi > 0 ? firstRun : '/dev/null') using 1:2 with lines lw 1.5 dt 2 \
-      lc rgb orange title one, \
-      (mpi > 0 ? mpiRows : '/dev/null') using 1:2 with points pt 6 ps 1.2 lw 2 \
-      lc rgb orange title (mpi > 0 ? 'run 1 over MPI' : '')
+  command = "plot table using 1:($2 - $3):($2 + $3) with filledcurves " . \
+      "lc rgb '#bcd3ec' notitle, table using 1:2 with linespoints lw 2 pt 7 " . \
+      "ps 0.6 lc rgb blue title 'virtual time, mean ± 1 sd'"
+  if (mpi > 0) {
+    command = command . ", firstRun using 1:2 with lines lw 1.5 dt 2 " . \
+        "lc rgb orange title 'run 1 on virtual time', mpiRows using 1:2 with " . \
+        "points pt 6 ps 1.2 lw 2 lc rgb orange title 'run 1 over MPI'"
+  }
+  eval(command)
 
   if (cifar) {
     set title ' '

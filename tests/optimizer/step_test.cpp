@@ -220,7 +220,7 @@ TEST_CASE("A run that diverges comes with advice", "[step]")
   Optimize(optimizer, probe, iterate, hooks);
   CHECK(optimizer.Report().smoothness == 3);
   CHECK(probe.calls == during);
-  CHECK(during > calls);
+  CHECK(Sum(double(during - calls)) > 0);
 }
 
 TEST_CASE("Data that is not finite gets no advice on the step", "[step]")
