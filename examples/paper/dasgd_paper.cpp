@@ -24,17 +24,20 @@ int main(int argc, char** argv)
     command.add_option("--out", options.out, "CSV file to add to")
         ->capture_default_str();
     command.add_option("--runs", options.runs, "runs for each point")
-        ->capture_default_str();
+        ->check(CLI::PositiveNumber)->capture_default_str();
     command.add_option("--first_run", options.firstRun,
         "number, and seed, of the first one")->capture_default_str();
     command.add_option("--step", options.step, "step size")
-        ->capture_default_str();
-    command.add_option("--error", options.error, "error to reach")
-        ->capture_default_str();
-    command.add_option("--seconds", options.seconds,
-        "seconds that a gradient takes")->capture_default_str();
+        ->check(CLI::PositiveNumber)->capture_default_str();
+    command.add_option("--error", options.error, "error to reach: a mean "
+        "gradient norm, or for cifar a mean loss, of 30 iterations")
+        ->check(CLI::PositiveNumber)->capture_default_str();
+    command.add_option("--seconds", options.seconds, "seconds that a gradient "
+        "takes, of virtual time or with --mpi at least")
+        ->check(CLI::PositiveNumber)->capture_default_str();
     command.add_option("--window", options.window,
-        "frames under way to each neighbour")->capture_default_str();
+        "frames under way to each neighbour")->check(CLI::Range(1, 4096))
+        ->capture_default_str();
     command.add_flag("--mpi", options.mpi,
         "over MPI instead of on virtual time; start it with mpirun");
   };

@@ -19,17 +19,24 @@ system("awk -F, '$1 == \"simulated\" { k = $2; c[k]++; x[k] += $" . loose . \
 stats table using 2 nooutput name 'I'
 stats table using 3 nooutput name 'D'
 
+# How many runs a point has.
+most = int(system("awk -F, '$1 == \"simulated\" && $3 > m { m = $3 } END " . \
+    "{ print m }' " . csv))
+runs = most > 1 ? sprintf('mean of %d runs ± 1 sd', most) : 'one run'
+
 blue = '#1f5fa8'; orange = '#c8561b'; grey = '#555555'
 set datafile separator whitespace
 set style fill solid 1 noborder
 set border 3 lc rgb grey
 set tics nomirror out textcolor rgb '#222222'
 set grid ytics lc rgb '#dddddd' lt 1
-set key top right opaque samplen 2 spacing 1.2
+set key top right samplen 2 spacing 1.2
 set xlabel 'largest loose staleness Ŝ_{max}'
-# Room for the last label.
-stats table using 1 nooutput name 'S'
-set xrange [0 : (cifar ? 1.15 : 1.05) * S_max]
+set xrange [0 : *]
+if (cifar) { # Room for the last label.
+  stats table using 1 nooutput name 'S'
+  set xrange [0 : 1.15 * S_max]
+}
 
 mpi = int(system("awk -F, '$1 == \"mpi\"' " . csv . " | wc -l"))
 mpiRows = "< awk -F, '$1 == \"mpi\" { print $" . loose . ", $" . iterations . \
@@ -54,12 +61,13 @@ do for [format in "svg png"] {
   if (cifar) { set multiplot layout 1, 2 }
 
   set title title
-  set ylabel 'iterations to reach the error'
-  set yrange [0 : 1.35 * (I_max + D_max)]
+  set ylabel cifar ? 'iterations until the loss is 1' : \
+      'iterations until ||∇f|| ≤ 10^{-12}'
+  set yrange [0 : 1.5 * (I_max + D_max)]
   set format y '%.0f'
   command = "plot table using 1:($2 - $3):($2 + $3) with filledcurves " . \
       "lc rgb '#bcd3ec' notitle, table using 1:2 with linespoints lw 2 pt 7 " . \
-      "ps 0.6 lc rgb blue title 'virtual time, mean ± 1 sd'"
+      "ps 0.6 lc rgb blue title 'virtual time, ' . runs"
   if (mpi > 0) {
     command = command . ", firstRun using 1:2 with lines lw 1.5 dt 2 " . \
         "lc rgb orange title 'run 1 on virtual time', mpiRows using 1:2 with " . \
@@ -69,12 +77,12 @@ do for [format in "svg png"] {
 
   if (cifar) {
     set title ' '
-    set ylabel 'seconds to reach the error'
+    set ylabel 'seconds until the loss is 1'
     set yrange [0 : *]
     plot table using 1:($4 - $5):($4 + $5) with filledcurves \
         lc rgb '#bcd3ec' notitle, \
         table using 1:4 with linespoints lw 2 pt 7 ps 0.6 lc rgb blue \
-        title 'virtual time, mean ± 1 sd', \
+        title 'virtual time, ' . runs, \
         table using 1:4:(sprintf('n = %d', $6)) with labels offset 0.5, 0.8 \
         left font ',11' textcolor rgb grey notitle
     unset multiplot

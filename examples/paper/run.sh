@@ -36,29 +36,32 @@ name another place); MPIEXEC names another command than mpirun to start it.
 END
 }
 
+die() { echo "run.sh: $*" >&2; exit 1; }
+
 figures_only=no
 while [ $# -gt 0 ]; do
   case "$1" in
-    --out) out="${2:?--out needs a folder}"; shift ;;
-    --runs) runs="${2:?--runs needs a number}"; shift ;;
+    --out) [ $# -gt 1 ] || die "--out needs a folder"; out="$2"; shift ;;
+    --runs)
+      [[ "${2:-}" =~ ^[1-9][0-9]*$ ]] || die "--runs needs a number from 1 on"
+      runs="$2"; shift ;;
     --quick) quick=yes ;;
     --anew) anew=yes ;;
-    --no_mpi) mpi=no ;;
+    --no_mpi | --no-mpi) mpi=no ;;
     --figures) figures_only=yes ;;
     --help | -h) usage; exit 0 ;;
     quadratic | logistic | cifar) experiments+=("$1") ;;
-    *) echo "run.sh: '$1' is not known" >&2; usage >&2; exit 2 ;;
+    *) die "'$1' is not known; --help tells what is" ;;
   esac
   shift
 done
 [ ${#experiments[@]} -gt 0 ] || experiments=(quadratic logistic)
 
-die() { echo "run.sh: $*" >&2; exit 1; }
 [ -x "$program" ] || [ $figures_only = yes ] ||
   die "there is no $program; build the project first: cmake -B build && cmake --build build"
 command -v gnuplot > /dev/null ||
   die "gnuplot is missing; cmake/dependencies.sh --paper installs it"
-mkdir -p "$out"
+mkdir -p "$out" || die "cannot make the folder $out; name another by --out"
 
 # As root, with more ranks than cores, and not pinned.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -121,7 +124,8 @@ over_mpi()
   shift 2
   [ $mpi = yes ] || return 0
   "${MPIEXEC:-mpirun}" -n "$ranks" "$program" "$name" --mpi \
-    --out "$out/.parts/$name.mpi.csv" "$@" || die "$name over MPI failed"
+    --out "$out/.parts/$name.mpi.csv" "$@" ||
+    die "$name over MPI failed; --no_mpi does without"
   collect "$name"
 }
 
@@ -139,7 +143,7 @@ for name in "${experiments[@]}"; do
         done ;;
       *)
         sweep "$name" "${few[@]}"
-        say "$name: over MPI, with shorter gradients"
+        [ $mpi = no ] || say "$name: over MPI, with shorter gradients"
         # 0.05 s would take hours; what counts is how they compare.
         seconds=3e-4
         [ "$name" = quadratic ] || seconds=1e-4

@@ -167,5 +167,48 @@ TEST_CASE("A simulation that was not fully described is refused", "[history]")
   const Ending ending = Try([&]()
       { return Simulate(optimizer, 3, probe, iterate, { 1, 1 }); });
   CHECK(ending.kind == Ending::InvalidArgument);
-  CHECK(ending.Says("times for 2 ranks"));
+  CHECK(ending.Says("computeSeconds has 2 entries"));
+  CHECK(ending.Says("3 functions"));
+
+  const auto refused = [&](const size_t ranks,
+      const std::vector<double>& seconds, const std::string& text)
+  {
+    const Ending other = Try([&]()
+        { return Simulate(optimizer, ranks, probe, iterate, seconds); });
+    INFO(other);
+    CHECK(other.kind == Ending::InvalidArgument);
+    CHECK(other.Says(text));
+  };
+  refused(0, { }, "no functions");
+  refused(2, { 1, -1 }, "computeSeconds of rank 1");
+  refused(65, std::vector<double>(65, 1.0), "64 points");
+  optimizer.Window() = 0;
+  refused(2, { 1, 1 }, "Window()");
+  optimizer.Window() = 2;
+  optimizer.BatchSize() = 0;
+  refused(2, { 1, 1 }, "BatchSize()");
+}
+
+TEST_CASE("Simulated runs know AutoStep, and what to say when they diverge",
+    "[history]")
+{
+  Probe probe(64, 3);
+  arma::mat iterate(3, 1, arma::fill::ones);
+  const double before = probe.Objective(iterate);
+  dasgd::DASGD<> optimizer(dasgd::AutoStep, 4, 64 * 40, -1);
+  Simulate(optimizer, 4, probe, iterate, { 1, 1, 1, 1 });
+  const dasgd::Report& report = optimizer.Report();
+  CHECK(report.autoStep);
+  CHECK(report.smoothness > 0);
+  CHECK(report.stepSize > 0);
+  CHECK(report.stepSize < report.StepLimit());
+  CHECK(optimizer.StepSize() == dasgd::AutoStep);
+  CHECK(probe.Objective(iterate) < before);
+
+  optimizer.StepSize() = 1e4;
+  iterate.ones();
+  optimizer.MaxIterations() = 0;
+  Simulate(optimizer, 4, probe, iterate, { 1, 1, 1, 1 });
+  CHECK(optimizer.Report().reason == dasgd::StopReason::NonFinite);
+  CHECK(optimizer.Report().Advice().find("exceeds") != std::string::npos);
 }

@@ -37,13 +37,14 @@ double Smoothness(const Probe& probe)
   return arma::eig_sym(hessian).max() / double(points);
 }
 
-//! The limit in terms of StepSize() for the staleness that is to be expected.
+//! The limit in terms of StepSize() for twice the staleness that the paper
+//! expects.
 double Limit(const double smoothness, const dasgd::Topology& topology)
 {
   const dasgd::theory::StalenessPair expected =
       dasgd::theory::ExpectedStaleness(topology, Ranks());
-  return MeanStep(dasgd::theory::StepLimit(smoothness, expected.average,
-      expected.max), batchSize);
+  return MeanStep(dasgd::theory::StepLimit(smoothness, 2 * expected.average,
+      2 * expected.max), batchSize);
 }
 
 std::string Text(const dasgd::Report& report)

@@ -78,8 +78,12 @@ void Run(WorkerType& worker, TransportType& transport)
   while (!worker.Done() || !transport.Delivered())
   {
     if (worker.Starved() || !transport.Receive(
-        [&worker](const std::uint8_t* bytes, const size_t size,
-            const size_t from) { worker.Receive(bytes, size, from); }))
+        [&](const std::uint8_t* bytes, const size_t size, const size_t from)
+        {
+          if (watch.Records())
+            watch.Lap(counts.secondsExchanging); // It begins now.
+          worker.Receive(bytes, size, from);
+        }))
     {
       watch.Lap(counts.secondsExchanging);
       if (worker.HasWork())

@@ -76,14 +76,15 @@ inline std::uint64_t Report::LooseMax() const
 
 inline double Report::StepLimit() const
 {
-  return (smoothness > 0) ? theory::BoundedStepLimit(smoothness,
-      StalenessAverage()) / stepScale : 0;
+  return (smoothness > 0 && outsideTheorem.empty()) ?
+      theory::BoundedStepLimit(smoothness, StalenessAverage()) / stepScale : 0;
 }
 
 inline double Report::LooseStepLimit() const
 {
-  return (smoothness > 0 && recorded) ? theory::StepLimit(smoothness,
-      LooseAverage(), double(LooseMax())) / stepScale : 0;
+  return (smoothness > 0 && recorded && outsideTheorem.empty()) ?
+      theory::StepLimit(smoothness, LooseAverage(), double(LooseMax())) /
+      stepScale : 0;
 }
 
 inline double Report::Deviation() const
@@ -188,12 +189,13 @@ inline std::string Limit(const Report& report)
   const bool stale = report.StalenessAverage() > 0.5;
   std::string text = stale ? "1/(4·L·S_avg" : "1/(2·L";
   text += (report.stepScale == 1) ? ")" : "·batch size)";
-  text += " = " + Short(report.StepLimit()) + " (L ≈ " +
+  const bool given = (report.smoothnessFrom == "given");
+  text += " = " + Short(report.StepLimit()) + " (L " + (given ? "= " : "≈ ") +
       Short(report.smoothness);
-  if (report.smoothness < 1)
-    text += ", which counts as 1";
-  if (!report.smoothnessFrom.empty())
+  if (!given)
     text += ", " + report.smoothnessFrom;
+  if (report.smoothness < 1)
+    text += ", counts as 1";
   if (stale)
     text += ", S_avg = " + Short(report.StalenessAverage());
   return text + ")";
@@ -285,9 +287,9 @@ inline std::string Report::Json() const
       << (smoothness > 0 ? JsonNumber(smoothness) : "null") << ",\n"
       << "  \"smoothness_from\": " << JsonString(smoothnessFrom) << ",\n"
       << "  \"step_limit\": "
-      << (smoothness > 0 ? JsonNumber(StepLimit()) : "null") << ",\n"
+      << (StepLimit() > 0 ? JsonNumber(StepLimit()) : "null") << ",\n"
       << "  \"loose_step_limit\": "
-      << (smoothness > 0 && recorded ? JsonNumber(LooseStepLimit()) : "null")
+      << (LooseStepLimit() > 0 ? JsonNumber(LooseStepLimit()) : "null")
       << ",\n"
       << "  \"advice\": " << JsonString(Advice()) << ",\n"
       << "  \"deviation\": " << JsonNumber(Deviation()) << ",\n"
@@ -391,9 +393,10 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
   }
   if (report.ranks.size() > 1)
   {
-    out << "; " << (report.expectedFromPaper ? "the paper expects " :
-        "to expect, by the paper's argument: ") << Short(report.expectedAverage)
-        << " and " << Short(report.expectedMax) << "\n"
+    out << "; the paper " << (report.expectedFromPaper ? "expects " :
+        "has no figures for this topology, by its argument ")
+        << Short(report.expectedAverage) << " and " << Short(report.expectedMax)
+        << "\n"
         << "how often each |S| was met: " << report::Histogram(report);
   }
   out << "\n";
@@ -416,12 +419,14 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
         << "\n";
     if (report.recorded)
     {
-      out << "without bounded gradients: it "
+      out << "and without bounded gradients it "
           << (report.stepSize <= report.LooseStepLimit() ? "keeps to " :
-          "exceeds ") << Short(report.LooseStepLimit()) << "\n";
+          "exceeds ") << "1/(4·L·√(Ŝ_avg·Ŝ_max)" << (report.stepScale == 1 ?
+          "" : "·batch size") << ") = " << Short(report.LooseStepLimit())
+          << "\n";
     }
   }
-  else
+  else if (report.reason != StopReason::NonFinite)
   {
     out << step << "; give Smoothness() to have it compared with the theorem's "
         << "limit\n";

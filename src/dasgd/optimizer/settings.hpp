@@ -14,16 +14,13 @@
 #include "../core/topology.hpp"
 #include "../core/work.hpp"
 #include "../transport/mpi_communicator.hpp"
+#include "auto_step.hpp"
 #include "ensmallen.hpp"
 
-namespace dasgd {
+#include <cmath>
+#include <sstream>
 
-/**
- * Instead of a step size: estimate the smoothness of the function before the
- * run, and take the largest step that the paper's theorem allows for it and for
- * the staleness to expect of this topology and number of ranks.
- */
-constexpr double AutoStep = -std::numeric_limits<double>::infinity();
+namespace dasgd {
 
 /**
  * Policies that were instantiated for a type and shape of iterate.  They refer
@@ -184,6 +181,42 @@ class Settings
   //! Get what the last Optimize() recorded: complete on rank 0, and empty on
   //! all others.
   const dasgd::History& History() const { return history; }
+
+  //! What is wrong with these settings, as far as they tell; or nothing.
+  std::string Complaint() const
+  {
+    const auto number = [](const double value)
+    {
+      std::ostringstream text;
+      text << value;
+      return text.str();
+    };
+    if (stepSize != AutoStep && !(std::isfinite(stepSize) && stepSize >= 0))
+    {
+      return "StepSize() is " + number(stepSize) + ", but must be a finite "
+          "number of at least 0, or AutoStep.";
+    }
+    if (stepSize == AutoStep &&
+        !std::is_same<UpdatePolicyType, ens::VanillaUpdate>::value)
+    {
+      return "StepSize() is AutoStep, which knows plain steps only, but the "
+          "update policy is " + TypeName<UpdatePolicyType>() + "; give a "
+          "number.";
+    }
+    if (!(std::isfinite(smoothness) && smoothness >= 0))
+    {
+      return "Smoothness() is " + number(smoothness) + ", but must be a finite "
+          "number above 0, or 0 if it is not known.";
+    }
+    if (window == 0 || window > 4096)
+    {
+      return "Window() is " + std::to_string(window) + ", but must be from 1 "
+          "to 4096.";
+    }
+    if (batchSize == 0)
+      return "BatchSize() is 0, but must be at least 1.";
+    return "";
+  }
 
   //! Get the account of the last Optimize().
   const dasgd::Report& Report() const { return report; }

@@ -12,6 +12,7 @@
 #include "../algorithms/simulation.hpp"
 #include "dasgd.hpp"
 
+#include <cmath>
 #include <deque>
 
 namespace dasgd {
@@ -56,22 +57,37 @@ class SimulatedTraining
         BaseMatType>();
 
     const size_t ranks = functions.size();
-    if (ranks == 0 || callbacksIn.size() != ranks ||
-        machineIn.computeSeconds.size() != ranks)
-    {
-      throw std::invalid_argument("dasgd::Simulate(): " +
-          std::to_string(ranks) + " functions, " +
-          std::to_string(callbacksIn.size()) + " callbacks and times for " +
-          std::to_string(machineIn.computeSeconds.size()) + " ranks were "
-          "given; there must be one of each for each rank.");
-    }
-    optimizer.Topology().Check(ranks);
-
     SimMachine machine = machineIn;
     machine.window = optimizer.Window();
     std::vector<size_t> points;
     for (SeparableFunctionType& function : functions)
       points.push_back(function.NumFunctions());
+    Refuse(optimizer.Complaint());
+    Refuse(Complaint(machine, points, callbacksIn.size(), optimizer.Data()));
+    optimizer.Topology().Check(ranks);
+
+    // As in Optimize().
+    const double givenStep = optimizer.StepSize();
+    double smoothness = optimizer.Smoothness();
+    std::string smoothnessFrom = (smoothness > 0) ? "given" : "";
+    const auto estimate = [&](const SmoothnessOptions& options)
+    {
+      MatType start = iterate;
+      for (SeparableFunctionType& function : functions)
+      {
+        smoothness = std::max(smoothness, EstimateSmoothness(function, start,
+            options));
+        if (optimizer.Data() == Data::Replicated)
+          break;
+      }
+      smoothnessFrom = "estimated at the start";
+    };
+    if (givenStep == AutoStep)
+    {
+      if (smoothness == 0)
+        estimate(AutoStepOptions());
+      optimizer.StepSize() = AutoStepSize(optimizer, ranks, smoothness);
+    }
 
     std::vector<BaseMatType> iterates(ranks, iterate), gradients(ranks,
         BaseMatType(iterate.n_rows, iterate.n_cols, arma::fill::zeros));
@@ -109,7 +125,8 @@ class SimulatedTraining
     report = Training<DasgdAlgorithm>::Describe(optimizer, ranks,
         iterate.n_elem, sizeof(ElemType), epochPoints);
     report.seconds = simulation.Seconds();
-    report.smoothness = optimizer.Smoothness();
+    report.autoStep = (givenStep == AutoStep);
+    optimizer.StepSize() = givenStep;
     for (size_t i = 0; i < ranks; ++i)
     {
       RankReport counts = simulation.Worker(i).Counts();
@@ -126,6 +143,19 @@ class SimulatedTraining
       report.stopStep = stop->count;
       report.stopText = stop->text;
     }
+    if (report.reason == StopReason::NonFinite && vanilla && smoothness == 0)
+    {
+      try
+      {
+        estimate(AdviceOptions());
+      }
+      catch (const std::exception&)
+      {
+        // Then there is no advice.
+      }
+    }
+    report.smoothness = smoothness;
+    report.smoothnessFrom = smoothnessFrom;
     report.objective = double(problems[0].Objective(stop != nullptr,
         stop ? *stop : Fact()));
     optimizer.history = simulation.History();
@@ -142,9 +172,80 @@ class SimulatedTraining
     for (size_t i = 0; i < ranks; ++i)
       if (simulation.Worker(i).Exception())
         std::rethrow_exception(simulation.Worker(i).Exception());
+    PrintAdvice(report);
 
     std::copy(iterates[0].begin(), iterates[0].end(), iterate.begin());
     return ElemType(report.objective);
+  }
+
+ private:
+  static void Refuse(const std::string& complaint)
+  {
+    if (!complaint.empty())
+      throw std::invalid_argument("dasgd::Simulate(): " + complaint);
+  }
+
+  //! What is wrong with the machine, or with what runs on it.
+  static std::string Complaint(const SimMachine& machine,
+                               const std::vector<size_t>& points,
+                               const size_t callbacks,
+                               const Data data)
+  {
+    const size_t ranks = points.size();
+    if (ranks == 0)
+      return "there are no functions; give one for each rank.";
+    if (machine.computeSeconds.size() != ranks)
+    {
+      return "computeSeconds has " +
+          std::to_string(machine.computeSeconds.size()) + " entries, but there "
+          "are " + std::to_string(ranks) + " functions; give one of each for "
+          "each rank.";
+    }
+    if (callbacks != ranks)
+    {
+      return "there are " + std::to_string(callbacks) + " callbacks and " +
+          std::to_string(ranks) + " functions; give one of each for each rank.";
+    }
+    const auto sound = [](const double value)
+    { return std::isfinite(value) && value >= 0; };
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      if (points[i] == 0)
+        return "rank " + std::to_string(i) + " has no points.";
+      if (data == Data::Replicated && (points[i] != points[0] ||
+          points[i] < ranks))
+      {
+        return "rank " + std::to_string(i) + " has " +
+            std::to_string(points[i]) + " points, but rank 0 has " +
+            std::to_string(points[0]) + " and there are " +
+            std::to_string(ranks) + " ranks; give each the same points, at "
+            "least one for each rank, or set Data() = dasgd::Data::Sharded.";
+      }
+      if (!sound(machine.computeSeconds[i]))
+      {
+        return "computeSeconds of rank " + std::to_string(i) + " is " +
+            std::to_string(machine.computeSeconds[i]) + ", but must be a "
+            "finite number of at least 0.";
+      }
+      for (size_t k = 0; k < ranks; ++k)
+      {
+        const SimLink link = (i == k) ? SimLink() : machine.link(i, k);
+        if (!sound(link.latency) || !sound(link.jitter) ||
+            !(link.bytesPerSecond > 0))
+        {
+          return "the link from rank " + std::to_string(i) + " to rank " +
+              std::to_string(k) + " must have a latency and a jitter of at "
+              "least 0 and a bandwidth above 0.";
+        }
+      }
+    }
+    if (!(machine.computeSpread >= 0 && machine.computeSpread <= 1) ||
+        !sound(machine.applySeconds) || !sound(machine.stallSeconds))
+    {
+      return "computeSpread must be from 0 to 1, and applySeconds and "
+          "stallSeconds at least 0.";
+    }
+    return "";
   }
 };
 
@@ -154,8 +255,8 @@ class SimulatedTraining
  * History() are then those of the simulated run, in its seconds.
  *
  * Everything but time is real: the protocol, the bytes of the frames, the
- * order of the points, and the gradients.  MPI is not used, and AutoStep and
- * ExactObjective() are not known here.  Seed() 0 means 1.
+ * order of the points, and the gradients.  MPI is not used, and
+ * ExactObjective() is not known here.  Seed() 0 means 1.
  *
  * @param optimizer Its settings count as they do for Optimize().
  * @param functions What each rank minimizes; they may share their data, but not

@@ -11,17 +11,15 @@
 
 #include "../algorithms/outcome.hpp"
 #include "../algorithms/run_settings.hpp"
-#include "../core/history_file.hpp"
-#include "../core/loose_staleness.hpp"
 #include "../core/report.hpp"
 #include "../core/theory.hpp"
 #include "../wire/frame.hpp"
+#include "auto_step.hpp"
 #include "blas_threads.hpp"
 #include "callbacks.hpp"
-#include "handshake.hpp"
+#include "gather_history.hpp"
 #include "separable_problem.hpp"
 #include "settings.hpp"
-#include "smoothness.hpp"
 
 #include <chrono>
 
@@ -102,43 +100,6 @@ class Training
   static double CopyFromRoot(const MpiCommunicator& comm,
                              ElemType* iterate,
                              size_t elements);
-
-  /**
-   * Set the step that AutoStep stands for.  Throws on all ranks if the
-   * function throws on one.
-   *
-   * @return The smoothness that was estimated.
-   */
-  template<typename SettingsType, typename FunctionType, typename MatType>
-  static double ChooseStep(const MpiCommunicator& comm,
-                           SettingsType& settings,
-                           FunctionType& function,
-                           MatType& iterate);
-
-  //! After a run that diverged: the smoothness at its start, or 0.
-  template<typename FunctionType, typename MatType>
-  static double SmoothnessAt(const MpiCommunicator& comm,
-                             FunctionType& function,
-                             MatType& iterate,
-                             const MatType& start);
-
-  //! Bring the histories of all ranks to rank 0, and measure the staleness of
-  //! all gradients; the result is the same on all ranks.
-  static void MeasureHistory(const MpiCommunicator& comm,
-                             const RankHistory& mine,
-                             History& history,
-                             Report& report);
-
-  //! What a step of 1 is to the mean over points.
-  static double StepScale(const size_t batchSize)
-  { return ensmallen::dividesStep ? 1.0 : double(batchSize); }
-
-  //! What an exception says; nothing if there is none.
-  static std::string Text(const std::exception_ptr& exception);
-
-  //! Run something of the user's; keep what it throws, unless something was.
-  template<typename ActionType>
-  static void Guard(std::exception_ptr& exception, ActionType&& action);
 };
 
 } // namespace dasgd

@@ -74,7 +74,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
         iterate.n_cols);
   });
   const Agreed agreed = ShakeHands(comm, settings, iterate.n_rows,
-      iterate.n_cols, held, Text(unready), ElemType());
+      iterate.n_cols, held, ExceptionText(unready), ElemType());
   const size_t maxIterations = settings.maxIterations;
   const Work work(agreed.points, comm.Rank(), settings.data, settings.sharing,
       settings.batchSize, maxIterations);
@@ -86,12 +86,13 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
 
   const double givenStep = settings.stepSize;
   double smoothness = settings.smoothness;
-  std::string smoothnessFrom;
+  std::string smoothnessFrom = (smoothness > 0) ? "given" : "";
   if (givenStep == AutoStep)
   {
     if (smoothness == 0)
       smoothnessFrom = "estimated at the start";
-    smoothness = ChooseStep(comm, settings, function, iterate);
+    smoothness = ChooseStep(comm, std::string(AlgorithmType::Name()) +
+        "::Optimize(), AutoStep", settings, function, iterate);
   }
   const double stepSize = settings.stepSize;
   // To say what was wrong if the run diverges; large models do without.
@@ -166,7 +167,8 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       outcome.stop.reason == StopReason::NonFinite)
   {
     smoothness = SmoothnessAt(comm, function, iterate, begin);
-    smoothnessFrom = "estimated at the start";
+    if (smoothness > 0)
+      smoothnessFrom = "estimated at the start";
   }
   report.smoothness = smoothness;
   report.smoothnessFrom = smoothnessFrom;
@@ -180,7 +182,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   const std::string counts(reinterpret_cast<const char*>(&outcome.counts),
       sizeof(outcome.counts));
   for (const std::string& other : comm.Gather(counts +
-      Text(outcome.exception)))
+      ExceptionText(outcome.exception)))
   {
     RankReport rank;
     std::memcpy(&rank, other.data(), sizeof(rank));
@@ -207,7 +209,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
 
   settings.history.clear();
   if (settings.recordHistory)
-    MeasureHistory(comm, log, settings.history, report);
+    GatherHistory(comm, log, settings.history, report);
 
   if (outcome.exception)
     std::rethrow_exception(outcome.exception);
@@ -218,12 +220,8 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
         " failed at step " + std::to_string(outcome.stop.count) + ": " +
         outcome.stop.text);
   }
-  if (comm.Rank() == 0 && !report.Advice().empty())
-  {
-    std::cerr << AlgorithmType::Name() << " diverged on rank "
-        << report.stopRank << " at step " << report.stopStep << ": "
-        << report.Advice() << "." << std::endl;
-  }
+  if (comm.Rank() == 0)
+    PrintAdvice(report);
   if (comm.Rank() == 0 && !outcome.stopped)
   {
     ens::Info << AlgorithmType::Name() << ": maximum iterations ("
@@ -258,12 +256,14 @@ Report Training<AlgorithmType>::Describe(
   report.expectedAverage = expected.average;
   report.expectedMax = expected.max;
   report.expectedFromPaper = expected.fromPaper;
-  if (!std::is_same<UpdatePolicyType, ens::VanillaUpdate>::value ||
-      !std::is_same<DecayPolicyType, ens::NoDecay>::value)
+  const bool plain = std::is_same<UpdatePolicyType, ens::VanillaUpdate>::value;
+  const bool fixed = std::is_same<DecayPolicyType, ens::NoDecay>::value;
+  if (!plain || !fixed)
   {
     report.outsideTheorem = "it covers plain steps of a fixed size, this run "
-        "has " + TypeName<UpdatePolicyType>() + " and " +
-        TypeName<DecayPolicyType>();
+        "has " + (plain ? "" : TypeName<UpdatePolicyType>()) +
+        (plain || fixed ? "" : " and ") +
+        (fixed ? "" : TypeName<DecayPolicyType>());
   }
   return report;
 }
@@ -313,13 +313,6 @@ typename Training<AlgorithmType>::Agreed Training<AlgorithmType>::ShakeHands(
         "every rank has points of its own");
   }
   handshake.Problem(failure);
-  if (settings.StepSize() == AutoStep &&
-      !std::is_same<UpdatePolicyType, ens::VanillaUpdate>::value)
-  {
-    handshake.Problem("StepSize() is AutoStep, which knows plain steps only, "
-        "but the update policy is " + TypeName<UpdatePolicyType>() +
-        "; give a number.");
-  }
   handshake.Problem(Complaint(settings, comm, rows * cols * sizeof(ElemType),
       points));
   handshake.Agree(comm, std::string(AlgorithmType::Name()) + "::Optimize()");
@@ -346,29 +339,9 @@ std::string Training<AlgorithmType>::Complaint(const SettingsType& settings,
                                                const size_t vectorBytes,
                                                const size_t points)
 {
-  const double step = settings.StepSize();
-  if (step != AutoStep && (!AllFinite(&step, 1) || step < 0))
-  {
-    std::ostringstream value;
-    value << step;
-    return "StepSize() is " + value.str() + ", but must be a finite "
-        "number of at least 0, or AutoStep.";
-  }
-  const double smoothness = settings.Smoothness();
-  if (!AllFinite(&smoothness, 1) || smoothness < 0)
-  {
-    std::ostringstream value;
-    value << smoothness;
-    return "Smoothness() is " + value.str() + ", but must be a finite number "
-        "above 0, or 0 if it is not known.";
-  }
-  if (settings.Window() == 0 || settings.Window() > 4096)
-  {
-    return "Window() is " + std::to_string(settings.Window()) + ", but must be "
-        "from 1 to 4096.";
-  }
-  if (settings.BatchSize() == 0)
-    return "BatchSize() is 0, but must be at least 1.";
+  const std::string complaint = settings.Complaint();
+  if (!complaint.empty())
+    return complaint;
   if (vectorBytes == 0)
     return "the iterate has no elements; give it the shape of the model.";
   if (points == 0)
@@ -420,144 +393,6 @@ double Training<AlgorithmType>::CopyFromRoot(const MpiCommunicator& comm,
     }
   }
   return deviation;
-}
-
-template<typename AlgorithmType>
-template<typename SettingsType, typename FunctionType, typename MatType>
-double Training<AlgorithmType>::ChooseStep(const MpiCommunicator& comm,
-                                           SettingsType& settings,
-                                           FunctionType& function,
-                                           MatType& iterate)
-{
-  double smoothness = settings.smoothness;
-  if (smoothness == 0)
-  {
-    // One rank knows as well as all if all have the same data.
-    double mine = 0;
-    std::exception_ptr exception;
-    if (comm.Rank() == 0 || settings.data == Data::Sharded)
-    {
-      Guard(exception, [&]()
-      {
-        SmoothnessOptions options;
-        options.iterations = 30;
-        options.tolerance = 0.01;
-        mine = EstimateSmoothness(function, iterate, options);
-      });
-    }
-    Handshake handshake;
-    handshake.Problem(Text(exception));
-    handshake.Agree(comm, std::string(AlgorithmType::Name()) +
-        "::Optimize(), AutoStep");
-    for (const double other : comm.Gather(mine))
-      smoothness = std::max(smoothness, other);
-  }
-  const theory::StalenessPair expected = theory::ExpectedStaleness(
-      settings.topology, comm.Size());
-  settings.stepSize = theory::StepLimit(smoothness, expected.average,
-      expected.max) / StepScale(settings.batchSize);
-  return smoothness;
-}
-
-template<typename AlgorithmType>
-template<typename FunctionType, typename MatType>
-double Training<AlgorithmType>::SmoothnessAt(const MpiCommunicator& comm,
-                                             FunctionType& function,
-                                             MatType& iterate,
-                                             const MatType& start)
-{
-  double smoothness = 0;
-  std::exception_ptr exception;
-  if (!start.empty())
-  {
-    Guard(exception, [&]()
-    {
-      // In place, as always; and what the run left is what the user gets.
-      const MatType left = iterate;
-      std::copy(start.begin(), start.end(), iterate.begin());
-      Guard(exception, [&]()
-      {
-        // A rough answer will do, and soon.
-        SmoothnessOptions options;
-        options.points = 256;
-        options.iterations = 10;
-        options.tolerance = 0.03;
-        smoothness = EstimateSmoothness(function, iterate, options);
-      });
-      std::copy(left.begin(), left.end(), iterate.begin());
-    });
-  }
-  comm.Broadcast(&smoothness, sizeof(smoothness));
-  return smoothness;
-}
-
-template<typename AlgorithmType>
-void Training<AlgorithmType>::MeasureHistory(const MpiCommunicator& comm,
-                                             const RankHistory& mine,
-                                             History& history,
-                                             Report& report)
-{
-  const std::vector<std::string> all = comm.Collect(HistoryText::Lines(mine));
-  std::vector<HistoryStaleness::Meters> meters(comm.Size());
-  std::exception_ptr exception;
-  Guard(exception, [&]()
-  {
-    for (const std::string& lines : all)
-    {
-      std::istringstream stream(lines);
-      history.push_back(HistoryText::Reader(stream, "the history of rank " +
-          std::to_string(history.size())).Lines(comm.Size(), history.size()));
-    }
-    if (comm.Rank() == 0)
-      meters = HistoryStaleness(history).Ranks();
-  });
-  static_assert(std::is_trivially_copyable<HistoryStaleness::Meters>::value,
-      "Meters are sent as they are.");
-  comm.Broadcast(meters.data(), meters.size() * sizeof(meters[0]));
-  for (size_t i = 0; i < meters.size(); ++i)
-  {
-    report.ranks[i].staleness = meters[i].tight;
-    report.ranks[i].looseStaleness = meters[i].loose;
-  }
-  report.recorded = true;
-  // Only for want of memory; the others need not fail with rank 0.
-  if (exception)
-    std::rethrow_exception(exception);
-}
-
-template<typename AlgorithmType>
-std::string Training<AlgorithmType>::Text(const std::exception_ptr& exception)
-{
-  if (!exception)
-    return "";
-  try
-  {
-    std::rethrow_exception(exception);
-  }
-  catch (const std::exception& e)
-  {
-    return (*e.what() == '\0') ? "an exception without a text" : e.what();
-  }
-  catch (...)
-  {
-    return "an exception that is not a std::exception";
-  }
-}
-
-template<typename AlgorithmType>
-template<typename ActionType>
-void Training<AlgorithmType>::Guard(std::exception_ptr& exception,
-                                    ActionType&& action)
-{
-  try
-  {
-    action();
-  }
-  catch (...)
-  {
-    if (!exception)
-      exception = std::current_exception();
-  }
 }
 
 } // namespace dasgd

@@ -1,0 +1,143 @@
+/**
+ * @file auto_step.hpp
+ *
+ * The step that the theorem allows, before a run; and the smoothness that one
+ * should have known, after a run that diverged.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_OPTIMIZER_AUTO_STEP_HPP
+#define DASGD_OPTIMIZER_AUTO_STEP_HPP
+
+#include "../core/report.hpp"
+#include "../core/theory.hpp"
+#include "../core/work.hpp"
+#include "guard.hpp"
+#include "handshake.hpp"
+#include "smoothness.hpp"
+
+namespace dasgd {
+
+/**
+ * Instead of a step size: estimate the smoothness of the function before the
+ * run, and take the largest step that the paper's theorem allows for it and for
+ * the staleness to expect of this topology and number of ranks.
+ *
+ * Measured by Definition 1, the staleness of equal ranks on a quick network is
+ * up to 1.8 times what the paper expects; so AutoStep reckons with twice as
+ * much.
+ */
+constexpr double AutoStep = -std::numeric_limits<double>::infinity();
+
+//! What a step of 1 is to the mean over points.
+inline double StepScale(const size_t batchSize)
+{ return ensmallen::dividesStep ? 1.0 : double(batchSize); }
+
+//! The StepSize() that AutoStep stands for.
+template<typename SettingsType>
+double AutoStepSize(const SettingsType& settings,
+                    const size_t ranks,
+                    const double smoothness)
+{
+  const theory::StalenessPair expected = theory::ExpectedStaleness(
+      settings.Topology(), ranks);
+  return theory::StepLimit(smoothness, 2 * expected.average,
+      2 * expected.max) / StepScale(settings.BatchSize());
+}
+
+//! How closely AutoStep looks.
+inline SmoothnessOptions AutoStepOptions()
+{
+  SmoothnessOptions options;
+  options.iterations = 30;
+  options.tolerance = 0.01;
+  return options;
+}
+
+//! After a run that diverged a rough answer will do, and soon.
+inline SmoothnessOptions AdviceOptions()
+{
+  SmoothnessOptions options;
+  options.points = 256;
+  options.iterations = 10;
+  options.tolerance = 0.03;
+  return options;
+}
+
+/**
+ * Set the step that AutoStep stands for.  Collective; throws on all ranks if the
+ * function throws on one.
+ *
+ * @param caller Named in messages.
+ * @return The smoothness: that of the settings, or an estimate.
+ */
+template<typename SettingsType, typename FunctionType, typename MatType>
+double ChooseStep(const MpiCommunicator& comm,
+                  const std::string& caller,
+                  SettingsType& settings,
+                  FunctionType& function,
+                  MatType& iterate)
+{
+  double smoothness = settings.Smoothness();
+  if (smoothness == 0)
+  {
+    // One rank knows as well as all if all have the same data.
+    double mine = 0;
+    std::exception_ptr exception;
+    if (comm.Rank() == 0 || settings.Data() == Data::Sharded)
+    {
+      Guard(exception, [&]()
+      { mine = EstimateSmoothness(function, iterate, AutoStepOptions()); });
+    }
+    Handshake handshake;
+    handshake.Problem(ExceptionText(exception));
+    handshake.Agree(comm, caller);
+    for (const double other : comm.Gather(mine))
+      smoothness = std::max(smoothness, other);
+  }
+  settings.StepSize() = AutoStepSize(settings, comm.Size(), smoothness);
+  return smoothness;
+}
+
+//! If a run diverged and there is something to say about its step, say so.
+inline void PrintAdvice(const Report& report)
+{
+  if (report.Advice().empty())
+    return;
+  std::cerr << report.algorithm << " diverged on rank " << report.stopRank
+      << " at step " << report.stopStep << ": " << report.Advice() << "."
+      << std::endl;
+}
+
+/**
+ * The smoothness at the start of a run that diverged, or 0.  Collective.
+ *
+ * @param start Where the run began, on rank 0; empty if that was not kept.
+ */
+template<typename FunctionType, typename MatType>
+double SmoothnessAt(const MpiCommunicator& comm,
+                    FunctionType& function,
+                    MatType& iterate,
+                    const MatType& start)
+{
+  double smoothness = 0;
+  std::exception_ptr exception;
+  if (!start.empty())
+  {
+    Guard(exception, [&]()
+    {
+      // In place, as always; and what the run left is what the user gets.
+      const MatType left = iterate;
+      std::copy(start.begin(), start.end(), iterate.begin());
+      Guard(exception, [&]()
+      { smoothness = EstimateSmoothness(function, iterate, AdviceOptions()); });
+      std::copy(left.begin(), left.end(), iterate.begin());
+    });
+  }
+  comm.Broadcast(&smoothness, sizeof(smoothness));
+  return smoothness;
+}
+
+} // namespace dasgd
+
+#endif
