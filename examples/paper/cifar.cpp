@@ -263,9 +263,12 @@ std::string Go(const Options& options,
   // A rank alone sees its own gradients, but all count.
   const size_t iterations = options.mpi ? size_t(report.Gradients()) :
       losses->gradients;
+  // Whichever rank saw it.
+  const bool reached = (report.reason == dasgd::StopReason::Callback &&
+      iterations < options.maxGradients);
   return Row(key, iterations, report.seconds, report.LooseMax(),
       report.LooseAverage(), report.StalenessMax(), report.StalenessAverage(),
-      losses->Mean(), losses->reached != 0 ? "yes" : "no",
+      losses->Mean(), reached ? "yes" : "no",
       std::chrono::duration<double>(Clock::now() - begin).count());
 }
 

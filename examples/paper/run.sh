@@ -146,7 +146,7 @@ for name in "${experiments[@]}"; do
         [ $mpi = no ] || say "$name: over MPI, with shorter gradients"
         # 0.05 s would take hours; what counts is how they compare.
         seconds=3e-4
-        [ "$name" = quadratic ] || seconds=1e-4
+        [ "$name" = quadratic ] || seconds=3e-5
         [ $quick = no ] || seconds=2e-5
         over_mpi "$name" 2 --runs 1 --slower "$([ $quick = yes ] && echo 1,10 ||
           echo 1,20,100)" --seconds $seconds ;;
