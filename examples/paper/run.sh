@@ -19,8 +19,8 @@ usage()
 usage: run.sh [option...] [quadratic] [logistic] [cifar]
 
 Runs the experiments named (quadratic and logistic by default; together about
-two minutes), and draws a figure of each.  CIFAR-10 takes hours: each of its 24
-runs is some thousands of real gradients of 0.1 s.
+two minutes), and draws a figure of each.  CIFAR-10 takes far longer: 24 runs of
+some thousands of real gradients, 72,000 together.
 
   --out FOLDER  where CSV files and figures go (default: ./paper-results)
   --runs N      runs for each point (default: $runs)

@@ -320,6 +320,9 @@ TEST_CASE("Ranks that disagree on a setting are refused", "[errors]")
 {
   CheckMismatch([](Endless& run) { run.optimizer.StepSize() = 0.5; },
       { "StepSize()", "0.001", "0.5" });
+  CheckMismatch([](Endless& run)
+      { run.optimizer.StepSize() = dasgd::AutoStep; },
+      { "StepSize()", "0.001", "AutoStep" });
   CheckMismatch([](Endless& run) { run.optimizer.BatchSize() = 2; },
       { "BatchSize()", ": 1 and 2" });
   CheckMismatch([](Endless& run) { run.optimizer.MaxIterations() = 5; },

@@ -143,6 +143,22 @@ TEST_CASE("Simulated ranks share the work and end alike", "[history]")
   CHECK(report.seconds > 160);
   CHECK(report.seconds < 163);
 
+  // Callbacks hear of the beginning and of the end, once on each rank.
+  {
+    std::vector<Probe> each(2, probe);
+    std::vector<Hooks> hooks(2);
+    dasgd::SimMachine two;
+    two.computeSeconds = { 1, 1 };
+    arma::mat other(3, 1, arma::fill::ones);
+    dasgd::DASGD<> brief(MeanStep(1e-3, 4), 4, 64, -1);
+    dasgd::Simulate(brief, each, other, two, hooks);
+    for (const Hooks& heard : hooks)
+    {
+      CHECK(heard.begins == 1);
+      CHECK(heard.ends == 1);
+    }
+  }
+
   // The same seed, the same run.
   arma::mat again(3, 1, arma::fill::ones);
   dasgd::DASGD<> second(optimizer);

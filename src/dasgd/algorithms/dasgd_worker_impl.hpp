@@ -74,6 +74,8 @@ void DasgdWorker<ElemType, ProblemType>::Compute()
     {
       entry.origin = std::uint32_t(rank);
       entry.first = version[rank] + 1;
+      if (history)
+        history->Compute(); // First: nobody may have what is not noted.
       for (const size_t channel : routes.Emit())
       {
         AddUpdate(Open(channel), update);
@@ -85,8 +87,6 @@ void DasgdWorker<ElemType, ProblemType>::Compute()
       ++counts.applied;
       counts.points = entry.points;
       counts.staleness.Add(0);
-      if (history)
-        history->Compute();
       problem.Applied(entry, true);
     }
     problem.Settle();

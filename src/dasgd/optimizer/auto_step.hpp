@@ -24,8 +24,7 @@ namespace dasgd {
  * the staleness to expect of this topology and number of ranks.
  *
  * Measured by Definition 1, the staleness of equal ranks on a quick network is
- * up to 1.8 times what the paper expects; so AutoStep reckons with twice as
- * much.
+ * up to twice what the paper expects; so AutoStep reckons with twice as much.
  */
 constexpr double AutoStep = -std::numeric_limits<double>::infinity();
 

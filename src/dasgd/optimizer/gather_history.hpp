@@ -18,9 +18,22 @@
 
 namespace dasgd {
 
+//! What a history says of staleness, into a report.
+inline void PutStaleness(const std::vector<HistoryStaleness::Meters>& meters,
+                         Report& report)
+{
+  for (size_t i = 0; i < meters.size(); ++i)
+  {
+    report.ranks[i].staleness = meters[i].tight;
+    report.ranks[i].looseStaleness = meters[i].loose;
+  }
+  report.recorded = true;
+}
+
 /**
  * Bring the histories of all ranks to rank 0, and measure the staleness of all
- * gradients.  Collective.
+ * gradients.  Collective; throws on all ranks if rank 0 cannot, and ends the job
+ * if the histories cannot even be sent: both for want of memory.
  *
  * @param mine What this rank recorded.
  * @param history Becomes that of all ranks on rank 0.
@@ -31,7 +44,16 @@ inline void GatherHistory(const MpiCommunicator& comm,
                           History& history,
                           Report& report)
 {
-  const std::vector<std::string> all = comm.Collect(HistoryText::Lines(mine));
+  std::vector<std::string> all;
+  try
+  {
+    all = comm.Collect(HistoryText::Lines(mine));
+  }
+  catch (const std::exception& e)
+  {
+    comm.Abort(std::string("its history cannot be gathered (") + e.what() +
+        "); record a shorter run");
+  }
   std::vector<HistoryStaleness::Meters> meters(comm.Size());
   std::exception_ptr exception;
   Guard(exception, [&]()
@@ -48,15 +70,14 @@ inline void GatherHistory(const MpiCommunicator& comm,
   static_assert(std::is_trivially_copyable<HistoryStaleness::Meters>::value,
       "Meters are sent as they are.");
   comm.Broadcast(meters.data(), meters.size() * sizeof(meters[0]));
-  for (size_t i = 0; i < meters.size(); ++i)
+  PutStaleness(meters, report);
+  const std::string failure = comm.Gather(ExceptionText(exception)).front();
+  if (!failure.empty())
   {
-    report.ranks[i].staleness = meters[i].tight;
-    report.ranks[i].looseStaleness = meters[i].loose;
+    throw std::runtime_error("dasgd: rank 0 cannot work out the history of " +
+        std::to_string(comm.Size()) + " ranks (" + failure + "); record a "
+        "shorter run");
   }
-  report.recorded = true;
-  // Only for want of memory; the others need not fail with rank 0.
-  if (exception)
-    std::rethrow_exception(exception);
 }
 
 } // namespace dasgd

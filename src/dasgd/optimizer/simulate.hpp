@@ -113,6 +113,7 @@ class SimulatedTraining
       all.push_back(&problems[i]);
     }
 
+    const double stepSize = optimizer.StepSize();
     Simulation<ElemType, ProblemType> simulation(optimizer.Topology(),
         pointers, iterate.n_elem, all, machine);
     if (optimizer.RecordHistory())
@@ -125,7 +126,10 @@ class SimulatedTraining
     report = Training<DasgdAlgorithm>::Describe(optimizer, ranks,
         iterate.n_elem, sizeof(ElemType), epochPoints);
     report.seconds = simulation.Seconds();
+    report.stepSize = stepSize;
     report.autoStep = (givenStep == AutoStep);
+    if (report.outsideTheorem.empty() && optimizer.StepSize() != stepSize)
+      report.outsideTheorem = Training<DasgdAlgorithm>::StepChanged();
     optimizer.StepSize() = givenStep;
     for (size_t i = 0; i < ranks; ++i)
     {
@@ -159,22 +163,20 @@ class SimulatedTraining
     report.objective = double(problems[0].Objective(stop != nullptr,
         stop ? *stop : Fact()));
     optimizer.history = simulation.History();
-    if (optimizer.RecordHistory())
-    {
-      const HistoryStaleness measured(optimizer.history);
-      for (size_t i = 0; i < ranks; ++i)
-      {
-        report.ranks[i].staleness = measured.Ranks()[i].tight;
-        report.ranks[i].looseStaleness = measured.Ranks()[i].loose;
-      }
-      report.recorded = true;
-    }
-    for (size_t i = 0; i < ranks; ++i)
-      if (simulation.Worker(i).Exception())
-        std::rethrow_exception(simulation.Worker(i).Exception());
-    PrintAdvice(report);
-
+    if (!optimizer.history.empty())
+      PutStaleness(HistoryStaleness(optimizer.history).Ranks(), report);
     std::copy(iterates[0].begin(), iterates[0].end(), iterate.begin());
+
+    std::exception_ptr exception;
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      if (!exception)
+        exception = simulation.Worker(i).Exception();
+      Guard(exception, [&]() { callbacks[i].EndOptimization(iterates[i]); });
+    }
+    if (exception)
+      std::rethrow_exception(exception);
+    PrintAdvice(report);
     return ElemType(report.objective);
   }
 

@@ -261,6 +261,11 @@ double EstimateSmoothness(
     last.swap(direction);
     direction.swap(product);
   }
+  if (!std::isfinite(estimate))
+  {
+    throw std::runtime_error("EstimateSmoothness(): the curvature is not "
+        "finite; begin elsewhere, or look for points that are far too large");
+  }
   return estimate;
 }
 

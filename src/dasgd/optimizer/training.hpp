@@ -67,6 +67,13 @@ class Training
       size_t elementBytes,
       size_t epochPoints);
 
+  //! Why the theorem does not cover a run whose step did not stay the same.
+  static const char* StepChanged()
+  {
+    return "it covers plain steps of a fixed size, but a callback changed "
+        "StepSize()";
+  }
+
  private:
   //! What all ranks know of each other after the handshake.
   struct Agreed

@@ -63,7 +63,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   const MpiCommunicator comm(settings.communicator);
   const auto start = std::chrono::steady_clock::now();
   size_t held = 0;
-  BaseMatType gradient;
+  BaseMatType gradient, begin;
   std::exception_ptr unready;
   Guard(unready, [&]()
   {
@@ -72,6 +72,10 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     gradient.zeros(iterate.n_rows, iterate.n_cols);
     settings.template Instantiate<UpdateType, DecayType>(iterate.n_rows,
         iterate.n_cols);
+    // To say what was wrong if the run diverges; large models do without.
+    if (vanilla && settings.smoothness == 0 && comm.Rank() == 0 &&
+        settings.stepSize != AutoStep && iterate.n_elem <= (size_t(1) << 22))
+      begin = iterate;
   });
   const Agreed agreed = ShakeHands(comm, settings, iterate.n_rows,
       iterate.n_cols, held, ExceptionText(unready), ElemType());
@@ -95,11 +99,10 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
         "::Optimize(), AutoStep", settings, function, iterate);
   }
   const double stepSize = settings.stepSize;
-  // To say what was wrong if the run diverges; large models do without.
-  BaseMatType begin;
-  if (vanilla && smoothness == 0 && comm.Rank() == 0 &&
-      iterate.n_elem <= (size_t(1) << 22))
-    begin = iterate;
+  // Callbacks get to see the optimizer; what decides over who waits for whom is
+  // what all agreed on.
+  const bool exactObjective = settings.exactObjective;
+  const Data data = settings.data;
 
   CallbacksType callbacks(optimizer, function, comm.Size(), callbacksIn...);
   SeparableProblem<OptimizerType, FunctionType, BaseMatType, UpdateType,
@@ -114,7 +117,10 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       settings.recordHistory ? &log : nullptr };
   Outcome outcome = AlgorithmType::Run(comm, runSettings, iterate.memptr(),
       iterate.n_elem, problem);
-  const bool stepChanged = (settings.stepSize != stepSize);
+  bool stepChanged = false;
+  for (const std::uint64_t other : comm.Gather(std::uint64_t(
+      settings.stepSize != stepSize)))
+    stepChanged = stepChanged || other != 0;
   if (settings.resetPolicy || givenStep == AutoStep)
     settings.stepSize = givenStep; // Decay worked on it.
 
@@ -125,19 +131,19 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   const bool failed = outcome.stopped &&
       (outcome.stop.reason == StopReason::Error ||
        outcome.stop.reason == StopReason::NonFinite);
-  if (settings.exactObjective && !failed)
+  if (exactObjective && !failed)
   {
     // Ranks may have come differently far; a common order makes their parts
     // those of one whole.
     std::uint64_t shuffles = 0;
-    if (settings.data == Data::Replicated && comm.Size() > 1)
+    if (data == Data::Replicated && comm.Size() > 1)
       for (const std::uint64_t other : comm.Gather(problem.Shuffles()))
         shuffles = std::max(shuffles, other);
     ElemType part = 0;
     Guard(outcome.exception, [&]()
     {
       problem.ShuffleTo(shuffles);
-      part = problem.ExactPart(settings.data);
+      part = problem.ExactPart(data);
     });
     objective = 0;
     for (const double other : comm.Gather(double(part)))
@@ -159,10 +165,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   report.stepSize = stepSize;
   report.autoStep = (givenStep == AutoStep);
   if (report.outsideTheorem.empty() && stepChanged)
-  {
-    report.outsideTheorem = "it covers plain steps of a fixed size, but a "
-        "callback changed StepSize()";
-  }
+    report.outsideTheorem = StepChanged();
   if (vanilla && smoothness == 0 && outcome.stopped &&
       outcome.stop.reason == StopReason::NonFinite)
   {
@@ -208,7 +211,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   }
 
   settings.history.clear();
-  if (settings.recordHistory)
+  if (runSettings.history)
     GatherHistory(comm, log, settings.history, report);
 
   if (outcome.exception)
@@ -291,7 +294,10 @@ typename Training<AlgorithmType>::Agreed Training<AlgorithmType>::ShakeHands(
   handshake.Require("the element type", TypeName<ElemType>());
   handshake.Require("the rows of the iterate", rows);
   handshake.Require("the columns of the iterate", cols);
-  handshake.Require("StepSize()", settings.StepSize());
+  if (settings.StepSize() == AutoStep)
+    handshake.Require("StepSize()", std::string("AutoStep"));
+  else
+    handshake.Require("StepSize()", settings.StepSize());
   handshake.Require("BatchSize()", settings.BatchSize());
   handshake.Require("MaxIterations()", settings.MaxIterations());
   handshake.Require("Tolerance()", settings.Tolerance());
