@@ -214,6 +214,9 @@ find_missing()
     need "Catch2, version 2.13 or newer" 0 "$(of catch2)" catch2
     need "Python 3" 0 "$(command_found python3)" python3
     need "gnuplot" 0 "$(command_found gnuplot)" gnuplot-nox
+    # To make packages and look into them, and to read manual pages.
+    want "$(command_found dpkg-shlibdeps)" dpkg-dev
+    want "$(command_found man)" man-db
   fi
   if [ "$mpich" = yes ]; then
     need "MPICH (mpicxx.mpich)" 3.1 "$(mpi_version mpicxx.mpich)" \

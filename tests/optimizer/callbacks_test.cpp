@@ -87,6 +87,27 @@ struct SeesAllRanks<CountsAll> : std::true_type { };
 
 } // namespace dasgd
 
+TEST_CASE("Live() shows callbacks the counts of the run that is under way",
+    "[callbacks]")
+{
+  Endless run;
+  CHECK(run.optimizer.Live() == nullptr);
+  Hooks hooks;
+  size_t wrong = 0;
+  hooks.step = [&]()
+  {
+    const dasgd::RankReport* live = run.optimizer.Live();
+    // A copy is not running.
+    const dasgd::DASGD<> copy(run.optimizer);
+    wrong += !live || copy.Live() || live->computed != hooks.steps ||
+        live->staleness.Measured() < hooks.steps;
+    return hooks.steps == 7;
+  };
+  run.Run(hooks);
+  CHECK(wrong == 0);
+  CHECK(run.optimizer.Live() == nullptr);
+}
+
 TEST_CASE("A callback of any kind that asks to stop on one rank stops all",
     "[callbacks]")
 {

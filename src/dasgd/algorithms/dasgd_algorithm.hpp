@@ -72,6 +72,8 @@ struct DasgdAlgorithm
         elements, problem);
     if (settings.history)
       worker.Record(*settings.history);
+    if (settings.live)
+      *settings.live = &worker.Counts();
     try
     {
       MpiTransport transport(comm, routes.SendTo(), routes.ReceiveFrom(),
@@ -85,6 +87,8 @@ struct DasgdAlgorithm
       comm.Abort(e.what());
     }
 
+    if (settings.live)
+      *settings.live = nullptr;
     Outcome outcome;
     outcome.stopped = (worker.Stop() != nullptr);
     if (outcome.stopped)

@@ -9,6 +9,7 @@
 #define DASGD_ALGORITHMS_RUN_SETTINGS_HPP
 
 #include "../core/history.hpp"
+#include "../core/rank_report.hpp"
 #include "../core/topology.hpp"
 
 namespace dasgd {
@@ -21,6 +22,8 @@ struct RunSettings
   size_t window = 2;
   //! Where to note what this rank does, or null.
   RankHistory* history = nullptr;
+  //! Where to show this rank's counts while it runs, or null.
+  const RankReport** live = nullptr;
 };
 
 } // namespace dasgd

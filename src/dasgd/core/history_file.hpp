@@ -9,6 +9,7 @@
 #define DASGD_CORE_HISTORY_FILE_HPP
 
 #include "history.hpp"
+#include "whole_file.hpp"
 
 #include <cerrno>
 #include <cmath>
@@ -289,31 +290,6 @@ inline void WriteHistory(const History& history, std::ostream& stream)
 inline History ReadHistory(std::istream& stream,
                            const std::string& name = "history")
 { return HistoryText::Reader(stream, name).File(); }
-
-//! Write to a file, which appears when it is complete.
-template<typename WriterType>
-void SaveFile(const std::string& path, WriterType&& writer)
-{
-  const std::string partial = path + ".partial";
-  {
-    std::ofstream stream(partial, std::ios::binary);
-    writer(stream);
-    stream.flush();
-    if (!stream)
-    {
-      const std::string reason = std::strerror(errno);
-      std::remove(partial.c_str());
-      throw std::runtime_error("dasgd: cannot write " + partial + ": " +
-          reason + "; choose another place for " + path);
-    }
-  }
-  if (std::rename(partial.c_str(), path.c_str()) != 0)
-  {
-    const std::string reason = std::strerror(errno);
-    std::remove(partial.c_str());
-    throw std::runtime_error("dasgd: cannot write " + path + ": " + reason);
-  }
-}
 
 //! Write a history to a file; does nothing if it is empty, as on all ranks but 0.
 inline void SaveHistory(const History& history, const std::string& path)

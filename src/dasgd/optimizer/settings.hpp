@@ -23,11 +23,14 @@
 namespace dasgd {
 
 /**
- * Policies that were instantiated for a type and shape of iterate.  They refer
- * to the optimizer that made them, so a copy of an optimizer starts without.
+ * What belongs to one optimizer and is not copied with it: policies that were
+ * instantiated for a type and shape of iterate, which refer to the optimizer
+ * that made them, and the counts of the run that is under way.
  */
 struct PolicyState
 {
+  const RankReport* live = nullptr;
+
   ens::Any update;
   ens::Any decay;
   size_t rows = 0;
@@ -217,6 +220,10 @@ class Settings
       return "BatchSize() is 0, but must be at least 1.";
     return "";
   }
+
+  //! Get this rank's counts while Optimize() runs, for callbacks that show
+  //! them; null before and after.
+  const RankReport* Live() const { return state.live; }
 
   //! Get the account of the last Optimize().
   const dasgd::Report& Report() const { return report; }

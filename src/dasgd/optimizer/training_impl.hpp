@@ -114,7 +114,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   // The algorithm: returns on all ranks, whatever happened.
   RankHistory log(comm.Size());
   RunSettings runSettings{ settings.topology, settings.window,
-      settings.recordHistory ? &log : nullptr };
+      settings.recordHistory ? &log : nullptr, &settings.state.live };
   Outcome outcome = AlgorithmType::Run(comm, runSettings, iterate.memptr(),
       iterate.n_elem, problem);
   bool stepChanged = false;
@@ -370,7 +370,7 @@ std::string Training<AlgorithmType>::Complaint(const SettingsType& settings,
     return e.what();
   }
   return AlgorithmType::Complaint(RunSettings{ settings.Topology(),
-      settings.Window(), nullptr }, comm.Size(), comm.Rank(), vectorBytes);
+      settings.Window() }, comm.Size(), comm.Rank(), vectorBytes);
 }
 
 template<typename AlgorithmType>

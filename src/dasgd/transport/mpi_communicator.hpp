@@ -12,7 +12,7 @@
 #include "mpi_environment.hpp"
 
 #include <cstdint>
-#include <iostream>
+#include <cstdio>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -155,8 +155,9 @@ class MpiCommunicator
    */
   [[noreturn]] void Abort(const std::string& reason) const
   {
-    std::cerr << "dasgd: rank " << rank << " cannot go on, the job ends: "
-        << reason << std::endl;
+    // Not through std::cerr, which a program may have turned elsewhere.
+    std::fputs(("dasgd: rank " + std::to_string(rank) + " cannot go on, the "
+        "job ends: " + reason + "\n").c_str(), stderr);
     MPI_Abort(comm, 1);
     std::abort();
   }

@@ -174,8 +174,9 @@ inline void CEREAL_LOAD_FUNCTION_NAME(ByteInputArchive& archive,
 
 } // namespace dasgd
 
-CEREAL_REGISTER_ARCHIVE(dasgd::ByteOutputArchive)
-CEREAL_REGISTER_ARCHIVE(dasgd::ByteInputArchive)
+// Not registered with CEREAL_REGISTER_ARCHIVE(): cereal would then instantiate
+// it for every polymorphic type of the program, such as mlpack's layers with
+// MLPACK_ENABLE_ANN_SERIALIZATION, which it was not made for.
 CEREAL_SETUP_ARCHIVE_TRAITS(dasgd::ByteInputArchive, dasgd::ByteOutputArchive)
 
 #endif

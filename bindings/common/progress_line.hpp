@@ -1,0 +1,162 @@
+/**
+ * @file progress_line.hpp
+ *
+ * A line that tells how the training goes.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_BINDINGS_COMMON_PROGRESS_LINE_HPP
+#define DASGD_BINDINGS_COMMON_PROGRESS_LINE_HPP
+
+#include <dasgd.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+namespace dasgd {
+namespace cli {
+
+/**
+ * A callback that rewrites one line of standard error a few times a second:
+ * epoch, loss, gradients per second, staleness, time left.
+ */
+class ProgressLine
+{
+ public:
+  /**
+   * @param show Print anything at all?
+   * @param epochPoints Points in an epoch, over all ranks.
+   * @param points Points to visit (0: no limit).
+   * @param batchSize Points in a gradient.
+   */
+  ProgressLine(const bool show,
+               const size_t epochPoints,
+               const size_t points,
+               const size_t batchSize) :
+      show(show), epochPoints(epochPoints), points(points),
+      batchSize(batchSize), start(Clock::now()), printed(start)
+  { }
+
+  ~ProgressLine()
+  {
+    if (width > 0)
+      std::fputc('\n', stderr);
+  }
+
+  template<typename OptimizerType, typename FunctionType, typename MatType>
+  bool Evaluate(OptimizerType&, FunctionType&, const MatType&,
+                const double objective)
+  {
+    sum += objective;
+    return false;
+  }
+
+  template<typename OptimizerType, typename FunctionType, typename MatType,
+           typename GradType>
+  bool EvaluateWithGradient(OptimizerType&, FunctionType&, const MatType&,
+                            const double objective, GradType&)
+  {
+    sum += objective;
+    return false;
+  }
+
+  template<typename OptimizerType, typename FunctionType, typename MatType>
+  bool StepTaken(OptimizerType& optimizer, FunctionType&, MatType&)
+  {
+    ++steps;
+    ++epochSteps;
+    if (!show)
+      return false;
+    const Clock::time_point now = Clock::now();
+    if (now - printed >= std::chrono::milliseconds(250))
+    {
+      printed = now;
+      Print(optimizer.Live() ? optimizer.Live()->staleness.Mean() : 0);
+    }
+    return false;
+  }
+
+  template<typename OptimizerType, typename FunctionType, typename MatType>
+  bool BeginEpoch(OptimizerType&, FunctionType&, MatType&, const size_t number,
+                  const double)
+  {
+    epoch = number;
+    return false;
+  }
+
+  template<typename OptimizerType, typename FunctionType, typename MatType>
+  bool EndEpoch(OptimizerType& optimizer, FunctionType&, MatType&,
+                const size_t, const double objective)
+  {
+    loss = objective;
+    sum = 0;
+    epochSteps = 0;
+    if (show)
+      Print(optimizer.Live() ? optimizer.Live()->staleness.Mean() : 0);
+    return false;
+  }
+
+  //! The line, without its end.
+  std::string Text(const double staleness) const
+  {
+    const double seconds = std::chrono::duration<double>(
+        Clock::now() - start).count();
+    const double done = double(steps * batchSize);
+    const double now = epochSteps ? sum / double(epochSteps * batchSize) : loss;
+    char text[160];
+    std::string line = "epoch " + std::to_string(epoch);
+    if (points > 0 && epochPoints > 0)
+      line += "/" + std::to_string((points + epochPoints - 1) / epochPoints);
+    std::snprintf(text, sizeof(text), "  loss %.4f  %.0f gradients/s  "
+        "staleness %.1f", now, double(steps) / std::max(seconds, 1e-9),
+        staleness);
+    line += text;
+    if (points > 0 && done > 0)
+    {
+      const double left = seconds * std::max(0.0, double(points) / done - 1);
+      std::snprintf(text, sizeof(text), "  %d:%02d left", int(left / 60),
+          int(left) % 60);
+      line += text;
+    }
+    return line;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void Print(const double staleness)
+  {
+    std::string line = Text(staleness);
+    const size_t length = line.size();
+    // Wipe out what a longer line has left.
+    if (length < width)
+      line.append(width - length, ' ');
+    width = length;
+    std::fputs(("\r" + line).c_str(), stderr);
+    std::fflush(stderr);
+  }
+
+  bool show;
+  size_t epochPoints;
+  size_t points;
+  size_t batchSize;
+  Clock::time_point start;
+  Clock::time_point printed;
+  size_t width = 0;
+  size_t epoch = 1;
+  size_t steps = 0;
+  size_t epochSteps = 0;
+  double sum = 0;
+  double loss = 0;
+};
+
+} // namespace cli
+
+//! It counts gradients and points of all ranks.
+template<>
+struct SeesAllRanks<cli::ProgressLine> : std::true_type { };
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,377 @@
+/**
+ * @file ranks.hpp
+ *
+ * One command, several processes: who speaks, who fails, and how they start.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_BINDINGS_COMMON_RANKS_HPP
+#define DASGD_BINDINGS_COMMON_RANKS_HPP
+
+#include <dasgd/transport/mpi_communicator.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <thread>
+
+#include <unistd.h>
+
+namespace dasgd {
+namespace cli {
+
+//! Was this process started by mpirun, srun or the like?
+inline bool Launched()
+{
+  for (const char* name : { "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_ID",
+      "PMIX_RANK" })
+  {
+    if (std::getenv(name))
+      return true;
+  }
+  return false;
+}
+
+//! How many ranks there are, without starting MPI where nobody asked for it.
+inline size_t Ranks()
+{
+  if (!Launched())
+    return 1;
+  mpi::Initialize();
+  int size = 1;
+  mpi::Check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+  return size_t(size);
+}
+
+//! Which of them this is.
+inline size_t Rank()
+{
+  if (!Launched())
+    return 0;
+  mpi::Initialize();
+  int rank = 0;
+  mpi::Check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  return size_t(rank);
+}
+
+/**
+ * Only rank 0 speaks: what others write to std::cout is dropped, and what they
+ * write to std::cerr is kept for the case that they fail.  On rank 0, too, it is
+ * remembered what was said, so that nothing is said twice.
+ */
+class Voice
+{
+ public:
+  explicit Voice(const size_t rank) :
+      out(rank == 0 ? nullptr : std::cout.rdbuf()),
+      error(std::cerr.rdbuf()),
+      memory(rank == 0 ? error : nullptr)
+  {
+    if (out)
+      std::cout.rdbuf(nullptr);
+    std::cerr.rdbuf(&memory);
+    Current() = this;
+  }
+
+  ~Voice()
+  {
+    Current() = nullptr;
+    if (out)
+      std::cout.rdbuf(out);
+    std::cerr.rdbuf(error);
+  }
+
+  Voice(const Voice&) = delete;
+  Voice& operator=(const Voice&) = delete;
+
+  /**
+   * What an exception means.  mlpack's Log::Fatal prints its text before it
+   * throws, so that is where to look for it.
+   */
+  std::string Text(const std::exception& e) const
+  {
+    const std::string mark = "[FATAL] ", colour = "\033[0m";
+    const size_t at = memory.kept.rfind(mark);
+    if (std::strncmp(e.what(), "fatal error", 11) != 0 ||
+        at == std::string::npos)
+      return e.what();
+    std::string text = memory.kept.substr(at + mark.size());
+    if (text.compare(0, colour.size(), colour) == 0)
+      text.erase(0, colour.size());
+    while (!text.empty() && text.back() == '\n')
+      text.pop_back();
+    return text;
+  }
+
+  //! The one there is, or null: std::cerr is one for the whole process, too.
+  static Voice*& Current()
+  {
+    static Voice* current = nullptr;
+    return current;
+  }
+
+  //! Has rank 0 printed this?
+  bool Said(const std::string& text) const
+  { return memory.kept.find(text) != std::string::npos; }
+
+ private:
+  //! Passes on what is written, if to anybody, and keeps the end of it.
+  struct Memory : std::streambuf
+  {
+    explicit Memory(std::streambuf* target) : target(target) { }
+
+    int overflow(const int c) override
+    {
+      const char letter = char(c);
+      return xsputn(&letter, 1) == 1 ? c : traits_type::eof();
+    }
+
+    std::streamsize xsputn(const char* text, const std::streamsize length)
+        override
+    {
+      kept.append(text, size_t(length));
+      if (kept.size() > 2 * limit)
+        kept.erase(0, kept.size() - limit);
+      return target ? target->sputn(text, length) : length;
+    }
+
+    int sync() override { return target ? target->pubsync() : 0; }
+
+    static constexpr size_t limit = 8192;
+    std::streambuf* target;
+    std::string kept;
+  };
+
+  std::streambuf* out;
+  std::streambuf* error;
+  Memory memory;
+};
+
+/**
+ * All ranks meet here; if any has a problem, all throw, with the text of the
+ * lowest such rank.  To be called wherever something may be wrong on one rank
+ * only, before the others go where they would wait for it.
+ *
+ * @param problem What is wrong on this rank; empty if nothing is.
+ */
+inline void Agree(const std::string& problem)
+{
+  if (Ranks() == 1)
+  {
+    if (!problem.empty())
+      throw std::runtime_error(problem);
+    return;
+  }
+  const MpiCommunicator comm(MPI_COMM_WORLD);
+  const std::vector<std::string> all = comm.Gather(problem);
+  for (size_t i = 0; i < all.size(); ++i)
+  {
+    if (all[i].empty())
+      continue;
+    // What is the same everywhere needs no name.
+    const bool everywhere = size_t(std::count(all.begin(), all.end(),
+        all[i])) == all.size();
+    throw std::runtime_error(everywhere ? all[i] : "rank " +
+        std::to_string(i) + ": " + all[i]);
+  }
+}
+
+//! Do something that may fail on one rank only; if so, it fails on all.
+template<typename ActionType>
+void Together(ActionType&& action)
+{
+  std::string problem;
+  try
+  {
+    action();
+  }
+  catch (const std::exception& e)
+  {
+    problem = Voice::Current() ? Voice::Current()->Text(e) : e.what();
+  }
+  Agree(problem);
+}
+
+//! A mistake as mlpack prints it.
+inline std::string FatalLine(const std::string& text)
+{ return "\033[0;31m[FATAL] \033[0m" + text + "\n"; }
+
+/**
+ * This process fails.  If the others do as well, within some seconds, rank 0
+ * prints each text once and all may end; this is the case for everything that
+ * is wrong with the arguments.  Otherwise this rank prints its own text and
+ * takes the job down, since others may wait for it.
+ */
+inline void FailTogether(const std::string& text, const Voice& voice)
+{
+  const size_t ranks = Ranks(), rank = Rank();
+  constexpr size_t length = 4096;
+  std::string mine = text.substr(0, length - 1), all(ranks * length, '\0');
+  mine.resize(length, '\0');
+  all.replace(rank * length, length, mine);
+  if (ranks > 1)
+  {
+    MPI_Request request;
+    int done = 0;
+    // Not on MPI_COMM_WORLD, on which the others may be about to meet.
+    if (MPI_Iallgather(mine.data(), int(length), MPI_BYTE, &all[0],
+        int(length), MPI_BYTE, mpi::ExitCommunicator(), &request) ==
+        MPI_SUCCESS)
+    {
+      // Longer where many share few cores.
+      const auto limit = std::chrono::steady_clock::now() +
+          std::chrono::milliseconds(2000 + 50 * ranks);
+      while (!done && std::chrono::steady_clock::now() < limit)
+      {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      }
+    }
+    if (!done)
+    {
+      if (rank != 0 || !voice.Said(text))
+      {
+        std::fputs(FatalLine("rank " + std::to_string(rank) + ": " +
+            text).c_str(), stderr);
+      }
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+  }
+  if (rank != 0)
+    return;
+  // A text that says of another rank what that rank says itself adds nothing.
+  std::string printed;
+  for (size_t i = 0; i < ranks; ++i)
+  {
+    const std::string theirs = all.c_str() + i * length;
+    if (!voice.Said(theirs) && printed.find(theirs) == std::string::npos)
+    {
+      std::fputs(FatalLine((i == 0) ? theirs : "rank " + std::to_string(i) +
+          ": " + theirs).c_str(), stderr);
+    }
+    printed += theirs;
+  }
+  std::fflush(stderr);
+}
+
+//! Does somebody watch what this process prints?
+inline bool OnTerminal()
+{
+  if (isatty(STDERR_FILENO) || std::getenv("DASGD_TERMINAL"))
+    return true;
+  // Under mpirun standard error is a pipe to mpirun; look where that writes.
+  const std::string theirs = "/proc/" + std::to_string(getppid()) + "/fd/2";
+  char target[256];
+  const ssize_t length = readlink(theirs.c_str(), target, sizeof(target));
+  const std::string name(target, length > 0 ? size_t(length) : 0);
+  return Launched() && (name.rfind("/dev/pts/", 0) == 0 ||
+      name.rfind("/dev/tty", 0) == 0);
+}
+
+/**
+ * Become mpirun with this very command under it.  Returns only if that cannot
+ * be done, with the reason.
+ *
+ * @param ranks How many to start.
+ */
+inline std::string Launch(const size_t ranks)
+{
+  // The command line as the system has it: bindings are not told of it.
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string words{ std::istreambuf_iterator<char>(file),
+      std::istreambuf_iterator<char>() };
+  char self[4096];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof(self));
+  if (words.empty() || length <= 0 || size_t(length) == sizeof(self))
+    return "this system does not tell the program its own command line";
+
+  // Unless set otherwise: root may start it, as it was root who asked for it;
+  // and ranks that share cores neither insist on slots nor keep a core busy.
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
+  setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+  setenv("PRTE_ALLOW_RUN_AS_ROOT", "1", 0);
+  setenv("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+  if (ranks > cores)
+  {
+    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
+    setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 0);
+  }
+  setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0);
+  setenv("PRTE_MCA_hwloc_default_binding_policy", "none", 0);
+  if (isatty(STDERR_FILENO))
+    setenv("DASGD_TERMINAL", "1", 1);
+
+  const char* chosen = std::getenv("DASGD_MPIRUN");
+#if defined(DASGD_MPIEXEC)
+  const std::string fixed = DASGD_MPIEXEC;
+#else
+  const std::string fixed = "mpirun";
+#endif
+  std::string mpirun = chosen ? chosen : fixed;
+  if (!chosen && mpirun.find('/') != std::string::npos &&
+      access(mpirun.c_str(), X_OK) != 0)
+    mpirun = "mpirun"; // Built on another machine.
+
+  std::vector<std::string> command = { mpirun, "-n", std::to_string(ranks),
+      std::string(self, size_t(length)) };
+  size_t begin = words.find('\0') + 1;
+  while (begin < words.size())
+  {
+    const size_t end = words.find('\0', begin);
+    command.push_back(words.substr(begin, end - begin));
+    if (end == std::string::npos)
+      break;
+    begin = end + 1;
+  }
+  std::vector<char*> argv;
+  for (std::string& word : command)
+    argv.push_back(&word[0]);
+  argv.push_back(nullptr);
+  std::cout << std::flush;
+  execvp(argv[0], argv.data());
+  return "'" + mpirun + "' cannot be started (" + std::strerror(errno) +
+      "); install openmpi-bin, or set DASGD_MPIRUN to the mpirun of the MPI "
+      "that this program was built with";
+}
+
+/**
+ * If the parameter "ranks" asks for it and nobody has done so, start the ranks:
+ * this process does not return then.  Bindings without that parameter run as
+ * they were started.
+ */
+template<typename ParamsType>
+void StartRanks(ParamsType& params)
+{
+  const auto& known = params.Parameters();
+  if (known.find("ranks") == known.end() || !params.Has("ranks"))
+    return;
+  const int ranks = params.template Get<int>("ranks");
+  if (ranks < 1 || ranks > 65536)
+  {
+    throw std::invalid_argument("Invalid value of '--ranks' specified (" +
+        std::to_string(ranks) + "); give how many processes shall train, from "
+        "1 on!");
+  }
+  if (Launched())
+  {
+    if (size_t(ranks) != Ranks())
+    {
+      throw std::invalid_argument("Invalid value of '--ranks' specified (" +
+          std::to_string(ranks) + "): mpirun has started " +
+          std::to_string(Ranks()) + "; leave it out under mpirun!");
+    }
+    return;
+  }
+  if (ranks > 1)
+    throw std::runtime_error(Launch(size_t(ranks)));
+}
+
+} // namespace cli
+} // namespace dasgd
+
+#endif

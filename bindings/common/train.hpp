@@ -1,0 +1,235 @@
+/**
+ * @file train.hpp
+ *
+ * From the shared parameters to a training.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_BINDINGS_COMMON_TRAIN_HPP
+#define DASGD_BINDINGS_COMMON_TRAIN_HPP
+
+#include "progress_line.hpp"
+#include "ranks.hpp"
+
+#include <dasgd.hpp>
+#include <dasgd/core/history_trace.hpp>
+#include <dasgd/core/whole_file.hpp>
+
+namespace dasgd {
+namespace cli {
+
+/**
+ * Stands for an optimizer where it would be copied: some methods of mlpack copy
+ * what they are given, and the report would be lost.
+ */
+template<typename OptimizerType>
+class Borrowed
+{
+ public:
+  explicit Borrowed(OptimizerType& optimizer) : optimizer(&optimizer) { }
+
+  template<typename FunctionType, typename MatType, typename... CallbackTypes>
+  typename MatType::elem_type Optimize(FunctionType& function,
+                                       MatType& iterate,
+                                       CallbackTypes&&... callbacks)
+  {
+    return optimizer->Optimize(function, iterate,
+        std::forward<CallbackTypes>(callbacks)...);
+  }
+
+ private:
+  OptimizerType* optimizer;
+};
+
+/**
+ * Check what the shared parameters say, before any data is looked at: mistakes
+ * are the same on all ranks.  To be called first in a binding; from here on the
+ * process is one of the ranks.
+ */
+inline void CheckTraining(mlpack::util::Params& params)
+{
+  using namespace mlpack::util;
+  RequireParamValue<double>(params, "step_size",
+      [](double x) { return std::isfinite(x) && x >= 0.0; }, true,
+      "step size must be a finite number of at least 0");
+  RequireParamValue<int>(params, "batch_size", [](int x) { return x > 0; },
+      true, "batch size must be greater than zero");
+  RequireParamValue<int>(params, "max_iterations",
+      [](int x) { return x >= 0; }, true,
+      "maximum number of iterations must be positive or zero");
+  RequireParamValue<int>(params, "epochs", [](int x) { return x >= 0; }, true,
+      "number of epochs must be positive or zero");
+  RequireParamValue<int>(params, "seed", [](int x) { return x >= 0; }, true,
+      "seed must be positive or zero");
+  RequireParamInSet<std::string>(params, "update",
+      { "sgd", "momentum", "adam" }, true, "unknown update");
+  RequireParamInSet<std::string>(params, "sharing", { "static", "dynamic" },
+      true, "unknown sharing");
+  RequireOnlyOnePassed(params, { "max_iterations", "epochs" }, true,
+      "both say how long to train", true);
+  try
+  {
+    const Topology topology(params.Get<std::string>("topology"));
+    if (Ranks() > 1)
+      topology.Check(Ranks());
+  }
+  catch (const std::exception& e)
+  {
+    throw std::invalid_argument("Invalid value of '--topology (-g)' specified "
+        "(" + params.Get<std::string>("topology") + "): " + e.what());
+  }
+
+  std::string problem;
+  for (const std::string name : { "report_file", "trace_file" })
+  {
+    const std::string path = params.Get<std::string>(name);
+    const std::string reason = (path.empty() || Rank() != 0) ? "" :
+        WholeFile::Problem(path);
+    if (!reason.empty() && problem.empty())
+    {
+      problem = "The output '" + path + "', given with '--" + name + "', "
+          "cannot be written: " + reason + "!";
+    }
+  }
+  Agree(problem);
+  StartRanks(params);
+
+  // With mlpack's own front end, which knows nothing of ranks: only rank 0 is to
+  // speak and to write.
+  static std::unique_ptr<Voice> voice;
+  if (Ranks() > 1 && !Voice::Current())
+  {
+    voice = std::make_unique<Voice>(Rank());
+    for (auto& entry : params.Parameters())
+    {
+      if (Rank() != 0 && !entry.second.input)
+        entry.second.wasPassed = false;
+    }
+  }
+}
+
+/**
+ * Random numbers for all ranks alike, from the parameter "seed".
+ *
+ * @return The seed for the order of points; it is not 0.
+ */
+inline size_t Seed(mlpack::util::Params& params)
+{
+  std::uint64_t seed = std::uint64_t(params.Get<int>("seed"));
+  if (seed == 0)
+    seed = std::uint64_t(std::time(nullptr));
+  if (Ranks() > 1)
+    seed = MpiCommunicator(MPI_COMM_WORLD).Gather(seed).front();
+  mlpack::RandomSeed(size_t(seed));
+  return size_t(seed);
+}
+
+//! Set an optimizer up as the parameters say, train, and keep the accounts.
+template<typename OptimizerType, typename TrainType>
+void TrainWith(OptimizerType& optimizer,
+               mlpack::util::Params& params,
+               const size_t points,
+               const size_t seed,
+               TrainType&& train)
+{
+  optimizer.BatchSize() = size_t(params.Get<int>("batch_size"));
+  optimizer.Tolerance() = params.Get<double>("tolerance");
+  optimizer.Topology() = params.Get<std::string>("topology");
+  optimizer.Sharing() = (params.Get<std::string>("sharing") == "dynamic") ?
+      Sharing::Dynamic : Sharing::Static;
+  optimizer.Data() = params.Has("sharded") ? Data::Sharded : Data::Replicated;
+  optimizer.Seed() = seed;
+  // Whatever version of ensmallen this is: a step along the mean gradient, and
+  // Adam's own step size for Adam.
+  const double batch = double(std::min(optimizer.BatchSize(), points));
+  const bool adam = params.Get<std::string>("update") == "adam";
+  optimizer.StepSize() = params.Get<double>("step_size");
+  if (adam && ensmallen::dividesStep)
+    optimizer.StepSize() *= batch;
+  else if (!adam && !ensmallen::dividesStep)
+    optimizer.StepSize() /= batch;
+
+  size_t total = points;
+  if (params.Has("sharded") && Ranks() > 1)
+  {
+    const std::vector<std::uint64_t> held =
+        MpiCommunicator(MPI_COMM_WORLD).Gather(std::uint64_t(points));
+    total = size_t(std::accumulate(held.begin(), held.end(),
+        std::uint64_t(0)));
+  }
+  const size_t epochs = size_t(params.Get<int>("epochs"));
+  optimizer.MaxIterations() = (epochs > 0) ? epochs * total :
+      size_t(params.Get<int>("max_iterations"));
+  const std::string trace = params.Get<std::string>("trace_file");
+  optimizer.RecordHistory() = !trace.empty();
+
+  {
+    ProgressLine progress(params.Has("progress") && Rank() == 0 && OnTerminal(),
+        total, optimizer.MaxIterations(), optimizer.BatchSize());
+    train(Borrowed<OptimizerType>(optimizer), progress);
+  }
+
+  mlpack::Log::Info << optimizer.Report() << std::endl;
+  if (optimizer.Report().reason == StopReason::NonFinite)
+  {
+    throw std::runtime_error("The training diverged (" +
+        optimizer.Report().Reason() + "); give a smaller '--step_size' than " +
+        std::to_string(params.Get<double>("step_size")) + "!");
+  }
+  Together([&]()
+  {
+    if (Rank() != 0)
+      return;
+    const std::string report = params.Get<std::string>("report_file");
+    if (!report.empty())
+    {
+      SaveFile(report, [&](std::ostream& out)
+          { out << optimizer.Report().Json() << "\n"; });
+    }
+    if (!trace.empty())
+      SaveTrace(optimizer.History(), trace);
+  });
+}
+
+/**
+ * Train a model with DASGD.
+ *
+ * @param points Points that this rank holds.
+ * @param seed See Seed().
+ * @param train Called as train(optimizer, callback): hands both to the model.
+ */
+template<typename TrainType>
+void Train(mlpack::util::Params& params,
+           const size_t points,
+           const size_t seed,
+           TrainType&& train)
+{
+  if (!params.Has("sharded") && points < Ranks())
+  {
+    throw std::invalid_argument("The training data has " +
+        std::to_string(points) + " points, which cannot be divided over " +
+        std::to_string(Ranks()) + " ranks; start at most " +
+        std::to_string(points) + " ('--ranks')!");
+  }
+  const std::string update = params.Get<std::string>("update");
+  if (update == "momentum")
+  {
+    DASGD<ens::MomentumUpdate> optimizer;
+    TrainWith(optimizer, params, points, seed, train);
+  }
+  else if (update == "adam")
+  {
+    DASGD<ens::AdamUpdate> optimizer;
+    TrainWith(optimizer, params, points, seed, train);
+  }
+  else
+  {
+    DASGD<> optimizer;
+    TrainWith(optimizer, params, points, seed, train);
+  }
+}
+
+} // namespace cli
+} // namespace dasgd
+
+#endif

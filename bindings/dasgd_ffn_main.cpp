@@ -1,0 +1,290 @@
+/**
+ * @file dasgd_ffn_main.cpp
+ *
+ * Feed-forward and convolutional networks from the command line, trained
+ * decentrally.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include <ffn/serializable.hpp>
+
+#undef BINDING_NAME
+#define BINDING_NAME dasgd_ffn
+
+#include <mlpack/core/util/mlpack_main.hpp>
+
+#include <common/classifier.hpp>
+#include <common/optimizer_params.hpp>
+#include <common/train.hpp>
+#include <ffn/confusion.hpp>
+#include <ffn/network.hpp>
+#include <ffn/points.hpp>
+
+using namespace mlpack;
+using namespace mlpack::util;
+
+BINDING_USER_NAME("Decentralized Training of Neural Networks");
+
+BINDING_SHORT_DESC(
+    "A feed-forward or convolutional network for classification, described in "
+    "one line and trained by decentralized asynchronous SGD on any number of "
+    "processes.  Given labeled data, a network can be trained and saved; or a "
+    "network can be used to classify new points.");
+
+BINDING_LONG_DESC(
+    "Trains a neural network of mlpack on several processes at once, without a "
+    "server and without waiting: each computes gradients on its part of the "
+    "points and applies everybody's, and all end with the same network.  Start "
+    "it with " + PRINT_PARAM_STRING("ranks") + ", or under mpirun; without "
+    "either it is plain SGD."
+    "\n\n"
+    "The network is described by " + PRINT_PARAM_STRING("layers") + " or in " +
+    PRINT_PARAM_STRING("layers_file") + ", one word for each layer: "
+    "conv:FxWxH (F maps, kernels of W x H; with :stride=S and "
+    ":pad=same|valid|P), maxpool:WxH and meanpool:WxH (with :stride=S), "
+    "linear:N, relu, leakyrelu:A, elu:A, gelu, sigmoid, tanh, softplus, "
+    "dropout:RATIO, batchnorm and, at the end, logsoftmax.  " +
+    PRINT_PARAM_STRING("input_shape") + " tells what a point is: 28x28x1 is an "
+    "image of 28 x 28 pixels in one colour, 784 are as many numbers.  Without "
+    "it, images of IDX files are taken as they are, and rows of a matrix as "
+    "numbers."
+    "\n\n"
+    "Points are read from " + PRINT_PARAM_STRING("training_file") + " and " +
+    PRINT_PARAM_STRING("test_file") + ", labels, numbered from 0, from " +
+    PRINT_PARAM_STRING("labels_file") + " and " +
+    PRINT_PARAM_STRING("test_labels_file") + "; without a file of labels they "
+    "are the last column.  Files may be matrices as mlpack reads them, or IDX "
+    "files as MNIST and Fashion-MNIST have them, compressed or not; the pixels "
+    "of these are scaled to 0..1.  With test labels the accuracy is printed, "
+    "and how often each class was taken for each other."
+    "\n\n"
+    "The network is saved by " + PRINT_PARAM_STRING("output_model") + " as "
+    "mlpack's FFN<> and can be loaded by any program with mlpack, or here by " +
+    PRINT_PARAM_STRING("input_model") + ", to train it further or to use it.");
+
+BINDING_EXAMPLE(
+    "To train a small convolutional network with the images in " +
+    PRINT_DATASET("images") + ", 28 x 28 pixels in each row, on two processes, "
+    "and save it to " + PRINT_MODEL("cnn") + ":"
+    "\n\n" +
+    PRINT_CALL("dasgd_ffn", "training_file", "images.csv", "labels_file",
+        "labels.csv", "input_shape", "28x28x1", "layers", "conv:8x5x5 relu "
+        "maxpool:2x2 linear:10 logsoftmax", "update", "momentum", "step_size",
+        0.05, "epochs", 5, "ranks", 2, "output_model", "cnn") +
+    "\n\n"
+    "To classify other images with it:"
+    "\n\n" +
+    PRINT_CALL("dasgd_ffn", "input_model", "cnn", "test_file", "test.csv",
+        "predictions", "predictions"));
+
+using Network = FFN<>;
+
+PARAM_STRING_IN("training_file", "File with the points to train with: a matrix "
+    "or images in the IDX format.", "t", "");
+PARAM_STRING_IN("labels_file", "File with their labels, from 0 on.", "l", "");
+PARAM_STRING_IN("test_file", "File with points to classify.", "T", "");
+PARAM_STRING_IN("test_labels_file", "File with their labels, to tell the "
+    "accuracy.", "L", "");
+PARAM_STRING_IN("layers", "The layers of the network, one word for each.", "y",
+    "");
+PARAM_STRING_IN("layers_file", "File with the layers of the network; '#' "
+    "begins a comment.", "Y", "");
+PARAM_STRING_IN("input_shape", "The shape of a point: WIDTHxHEIGHTxCHANNELS or "
+    "a number.", "i", "");
+PARAM_DOUBLE_IN("scale", "Factor for the values of a matrix, e.g. 0.00392157 "
+    "for bytes; IDX files need none.", "", 1.0);
+PARAM_MODEL_IN(Network, "input_model", "Existing network.", "m");
+PARAM_MODEL_OUT(Network, "output_model", "Output for the trained network.",
+    "M");
+PARAM_UROW_OUT("predictions", "If test data is specified, this matrix is where "
+    "the predictions for the test set will be saved.", "P");
+PARAM_MATRIX_OUT("probabilities", "If test data is specified, this matrix is "
+    "where the class probabilities for the test set will be saved.", "p");
+
+//! A new network with random weights, as the parameters describe it.
+static Network* MakeNetwork(util::Params& params, const dasgd::ffn::Shape& shape)
+{
+  const std::string name = params.Has("layers_file") ? "layers_file" : "layers";
+  std::string text = params.Get<std::string>(name);
+  if (name == "layers_file")
+    text = dasgd::ffn::ReadText(text, PRINT_PARAM_STRING(name));
+  try
+  {
+    const auto layers = dasgd::ffn::ParseLayers(text);
+    dasgd::ffn::ClassCount(layers, shape);
+    auto network = std::make_unique<Network>();
+    dasgd::ffn::Build(*network, layers, shape);
+    network->Reset(shape.Elements());
+    // Random weights after Glorot: they suit the sizes of the layers.  The
+    // network itself stays an FFN<>, which other programs can load.
+    FFN<NegativeLogLikelihood, GlorotInitialization> start;
+    dasgd::ffn::Build(start, layers, shape);
+    start.Reset(shape.Elements());
+    network->Parameters() = start.Parameters();
+    return network.release();
+  }
+  catch (const std::invalid_argument& e)
+  {
+    throw std::invalid_argument("Invalid value of " + PRINT_PARAM_STRING(name) +
+        " specified: " + e.what());
+  }
+}
+
+//! What a point is: as given, or else as the file has it.
+static dasgd::ffn::Shape InputShape(util::Params& params,
+                                    const dasgd::ffn::Points& points)
+{
+  if (!params.Has("input_shape"))
+    return points.shape;
+  const std::string name = PRINT_PARAM_STRING("input_shape");
+  dasgd::ffn::Shape shape;
+  try
+  {
+    shape = dasgd::ffn::ParseShape(params.Get<std::string>("input_shape"));
+  }
+  catch (const std::invalid_argument& e)
+  {
+    throw std::invalid_argument("Invalid value of " + name + " specified: " +
+        e.what());
+  }
+  if (shape.Elements() != points.values.n_rows)
+  {
+    throw std::invalid_argument("Invalid value of " + name + " specified (" +
+        shape.ToString() + "): these are " + std::to_string(shape.Elements()) +
+        " values, but points in " + PRINT_PARAM_STRING("training_file") +
+        " have " + std::to_string(points.values.n_rows) + "!");
+  }
+  return shape;
+}
+
+//! The number of values that a network takes, and of those that it puts out.
+static size_t Inputs(const Network& network)
+{
+  const std::vector<size_t>& shape = network.InputDimensions();
+  return std::accumulate(shape.begin(), shape.end(), size_t(1),
+      std::multiplies<size_t>());
+}
+static size_t Outputs(const Network& network)
+{ return network.Network().back()->OutputSize(); }
+
+//! Labels must fit the network's outputs.
+static void CheckLabels(const dasgd::ffn::Points& points,
+                        const size_t classes,
+                        const std::string& name)
+{
+  dasgd::cli::CheckRange(points.labels, classes, name, "the network has " +
+      std::to_string(classes) + " outputs: give the last linear layer as many "
+      "as there are classes");
+}
+
+void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
+{
+  const bool trains = params.Has("training_file");
+  const bool tests = params.Has("test_file");
+  RequireAtLeastOnePassed(params, { "training_file", "input_model" }, true);
+  if (trains)
+  {
+    RequireOnlyOnePassed(params, { "layers", "layers_file", "input_model" },
+        true, "these say what to train");
+    RequireAtLeastOnePassed(params, { "output_model" }, false,
+        "trained model will not be saved");
+  }
+  for (const std::string name : { "labels_file", "layers", "layers_file",
+      "input_shape" })
+    ReportIgnoredParam(params, {{ "training_file", false }}, name);
+  for (const std::string name : { "test_labels_file", "predictions",
+      "probabilities" })
+    ReportIgnoredParam(params, {{ "test_file", false }}, name);
+  RequireParamValue<double>(params, "scale", [](double x)
+      { return std::isfinite(x); }, true, "scale must be finite");
+  dasgd::cli::CheckTraining(params);
+  const size_t seed = dasgd::cli::Seed(params);
+
+  // All that may be wrong on one rank only is found before any goes on.
+  dasgd::ffn::Points train, test;
+  const auto read = [&](const std::string& points, const std::string& labels,
+                        const bool labelled, const bool sharded)
+  {
+    return dasgd::ffn::ReadPoints(params.Get<std::string>(points),
+        params.Get<std::string>(labels), PRINT_PARAM_STRING(points),
+        PRINT_PARAM_STRING(labels), labelled, sharded,
+        params.Get<double>("scale"));
+  };
+  timers.Start("loading_points");
+  dasgd::cli::Together([&]()
+  {
+    if (trains)
+      train = read("training_file", "labels_file", true, params.Has("sharded"));
+    // Only rank 0 looks at test data.
+    if (tests && dasgd::cli::Rank() == 0)
+      test = read("test_file", "test_labels_file", false, false);
+  });
+  timers.Stop("loading_points");
+  if (trains)
+  {
+    dasgd::cli::AgreeOnDimensions(train.values.n_rows,
+        PRINT_PARAM_STRING("training_file"));
+  }
+
+  Network* network = params.Get<Network*>("input_model");
+  dasgd::cli::Together([&]()
+  {
+    if (!network)
+      network = MakeNetwork(params, InputShape(params, train));
+    params.Get<Network*>("output_model") = network;
+    dasgd::ffn::ComputeSizes(*network);
+  });
+  const size_t inputs = Inputs(*network), classes = Outputs(*network);
+  dasgd::cli::Together([&]()
+  {
+    if (trains)
+    {
+      dasgd::cli::CheckDimensions(inputs, train.values.n_rows);
+      CheckLabels(train, classes, params.Has("labels_file") ?
+          PRINT_PARAM_STRING("labels_file") :
+          PRINT_PARAM_STRING("training_file"));
+    }
+    if (tests && dasgd::cli::Rank() == 0)
+    {
+      dasgd::cli::CheckDimensions(test.values.n_rows, inputs);
+      CheckLabels(test, classes, PRINT_PARAM_STRING("test_labels_file"));
+    }
+  });
+
+  std::cout << dasgd::ffn::LayerTable(*network) << std::endl;
+  if (trains)
+  {
+    const size_t points = train.values.n_cols;
+    timers.Start("ffn_optimization");
+    dasgd::cli::Train(params, points, seed,
+        [&](auto optimizer, auto& progress)
+        {
+          network->Train(std::move(train.values),
+              arma::conv_to<arma::mat>::from(train.labels), optimizer,
+              progress);
+        });
+    timers.Stop("ffn_optimization");
+  }
+
+  dasgd::cli::Together([&]()
+  {
+    if (!tests || dasgd::cli::Rank() != 0)
+      return;
+    timers.Start("ffn_prediction");
+    arma::mat output;
+    network->Predict(test.values, output);
+    timers.Stop("ffn_prediction");
+    arma::Row<size_t> predictions(output.n_cols);
+    for (size_t i = 0; i < output.n_cols; ++i)
+      predictions[i] = output.col(i).index_max();
+    if (params.Has("test_labels_file"))
+    {
+      std::cout << dasgd::ffn::ConfusionText(predictions, test.labels, classes)
+          << std::flush;
+    }
+    if (params.Has("predictions"))
+      params.Get<arma::Row<size_t>>("predictions") = std::move(predictions);
+    if (params.Has("probabilities"))
+      params.Get<arma::mat>("probabilities") = arma::exp(output);
+  });
+}

@@ -1,0 +1,228 @@
+/**
+ * @file dasgd_linear_svm_main.cpp
+ *
+ * mlpack's linear support vector machine, trained decentrally.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#undef BINDING_NAME
+#define BINDING_NAME dasgd_linear_svm
+
+#include <mlpack/core/util/mlpack_main.hpp>
+
+#include <mlpack/methods/linear_svm/linear_svm.hpp>
+
+// As in mlpack_linear_svm.
+#define DASGD_STEP_SIZE_ALIAS "a"
+#define DASGD_SEED_ALIAS "s"
+
+#include <common/classifier.hpp>
+#include <common/optimizer_params.hpp>
+#include <common/train.hpp>
+
+using namespace mlpack;
+using namespace mlpack::util;
+
+BINDING_USER_NAME("Decentralized Linear SVM");
+
+BINDING_SHORT_DESC(
+    "A linear support vector machine for any number of classes, trained by "
+    "decentralized asynchronous SGD on any number of processes.  Models are "
+    "those of mlpack_linear_svm and can be exchanged with it.");
+
+BINDING_LONG_DESC(
+    "Trains mlpack's L2-regularized linear support vector machine on several "
+    "processes at once, without a server and without waiting: each computes "
+    "gradients on its part of the points and applies everybody's, and all end "
+    "with the same model.  Start it with " + PRINT_PARAM_STRING("ranks") +
+    ", or under mpirun; without either it is plain SGD."
+    "\n\n"
+    "As in mlpack_linear_svm, a model is trained with the points given by " +
+    PRINT_PARAM_STRING("training") + ", whose labels are either the last "
+    "column or given by " + PRINT_PARAM_STRING("labels") + "; labels may be "
+    "any whole numbers.  Regularization is set by " +
+    PRINT_PARAM_STRING("lambda") + ", the margin between the right class and "
+    "others by " + PRINT_PARAM_STRING("delta") + ".  A model can be read by " +
+    PRINT_PARAM_STRING("input_model") + ", to train it further or to use it, "
+    "and saved by " + PRINT_PARAM_STRING("output_model") + ".  With " +
+    PRINT_PARAM_STRING("test") + ", the classes of other points are saved to " +
+    PRINT_PARAM_STRING("predictions") + " and scores of all classes to " +
+    PRINT_PARAM_STRING("probabilities") + "; with " +
+    PRINT_PARAM_STRING("test_labels") + " and " +
+    PRINT_PARAM_STRING("verbose") + " the accuracy is printed."
+    "\n\n"
+    "All ranks read the same training data and divide it between them.  With " +
+    PRINT_PARAM_STRING("sharded") + " each rank has a file of its own.");
+
+BINDING_EXAMPLE(
+    "To train a model with the points in " + PRINT_DATASET("data") +
+    " and the labels in " + PRINT_DATASET("labels") + " on two processes, and "
+    "save it to " + PRINT_MODEL("lsvm_model") + ":"
+    "\n\n" +
+    PRINT_CALL("dasgd_linear_svm", "training", "data", "labels", "labels",
+        "step_size", 0.1, "epochs", 10, "ranks", 2, "output_model",
+        "lsvm_model") +
+    "\n\n"
+    "To predict the classes of the points in " + PRINT_DATASET("test") +
+    " with it (mlpack_linear_svm can do so, too):"
+    "\n\n" +
+    PRINT_CALL("dasgd_linear_svm", "input_model", "lsvm_model", "test", "test",
+        "predictions", "predictions"));
+
+BINDING_SEE_ALSO("@linear_svm", "#linear_svm");
+
+//! What mlpack_linear_svm saves: labels may be any numbers, so the model comes
+//! with the label of each class.
+class LinearSVMModel
+{
+ public:
+  arma::Col<size_t> mappings;
+  LinearSVM<> svm;
+
+  template<typename Archive>
+  void serialize(Archive& ar, const uint32_t /* version */)
+  {
+    ar(CEREAL_NVP(mappings));
+    ar(CEREAL_NVP(svm));
+  }
+};
+
+PARAM_MATRIX_IN("training", "A matrix containing the training set (the matrix "
+    "of predictors, X).", "t");
+PARAM_UROW_IN("labels", "A matrix containing labels for the points in the "
+    "training set (y).", "l");
+PARAM_DOUBLE_IN("lambda", "L2-regularization parameter for training.", "r",
+    0.0001);
+PARAM_DOUBLE_IN("delta", "Margin of difference between correct class and other "
+    "classes.", "d", 1.0);
+PARAM_INT_IN("num_classes", "Number of classes for classification; if "
+    "unspecified (or 0), the number of classes found in the labels will be "
+    "used.", "c", 0);
+PARAM_FLAG("no_intercept", "Do not add the intercept term to the model.", "N");
+PARAM_MODEL_IN(LinearSVMModel, "input_model", "Existing model (parameters).",
+    "m");
+PARAM_MODEL_OUT(LinearSVMModel, "output_model", "Output for trained linear svm "
+    "model.", "M");
+PARAM_MATRIX_IN("test", "Matrix containing test dataset.", "T");
+PARAM_UROW_IN("test_labels", "Matrix containing test labels.", "L");
+PARAM_UROW_OUT("predictions", "If test data is specified, this matrix is where "
+    "the predictions for the test set will be saved.", "P");
+PARAM_MATRIX_OUT("probabilities", "If test data is specified, this matrix is "
+    "where the class probabilities for the test set will be saved.", "p");
+
+void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
+{
+  dasgd::cli::CheckClassifier(params);
+  ReportIgnoredParam(params, {{ "test", false }}, "test_labels");
+  RequireParamValue<double>(params, "lambda", [](double x) { return x >= 0.0; },
+      true, "lambda must be non-negative");
+  RequireParamValue<double>(params, "delta", [](double x) { return x >= 0.0; },
+      true, "delta must be non-negative");
+  RequireParamValue<int>(params, "num_classes",
+      [](int x) { return x >= 0 && x != 1; }, true, "number of classes must be "
+      "at least 2 (or 0 to count them)");
+  dasgd::cli::CheckTraining(params);
+  const size_t seed = dasgd::cli::Seed(params);
+  const std::string training = PRINT_PARAM_STRING("training");
+  const std::string labelsName = params.Has("labels") ?
+      PRINT_PARAM_STRING("labels") : training;
+
+  // All that may be wrong on one rank only is found before any goes on.
+  arma::mat points;
+  arma::Row<size_t> labels;
+  dasgd::cli::Together([&]()
+  {
+    if (params.Has("training"))
+      dasgd::cli::TrainingData(params, training, labelsName, points, labels);
+    if (params.Has("test") && params.Has("test_labels"))
+    {
+      dasgd::cli::CheckCount(PRINT_PARAM_STRING("test"),
+          params.Get<arma::mat>("test").n_cols,
+          PRINT_PARAM_STRING("test_labels"),
+          params.Get<arma::Row<size_t>>("test_labels").n_elem);
+    }
+  });
+
+  // The binding owns a new model from here on.
+  LinearSVMModel* model = params.Has("input_model") ?
+      params.Get<LinearSVMModel*>("input_model") : new LinearSVMModel();
+  params.Get<LinearSVMModel*>("output_model") = model;
+  size_t dimensions = model->svm.Parameters().n_rows -
+      (model->svm.FitIntercept() && model->svm.Parameters().n_rows > 0 ? 1 : 0);
+  if (params.Has("training"))
+  {
+    dasgd::cli::AgreeOnDimensions(points.n_rows, training);
+    dimensions = points.n_rows;
+    // Numbered in their order, alike on all ranks.
+    const std::set<size_t> known = dasgd::cli::AllLabels(labels);
+    if (known.size() < 2)
+    {
+      throw std::invalid_argument("All labels in " + labelsName + " are the "
+          "same; at least 2 classes are needed!");
+    }
+    const size_t given = size_t(params.Get<int>("num_classes"));
+    if (given != 0 && given < known.size())
+    {
+      throw std::invalid_argument("Invalid value of " +
+          PRINT_PARAM_STRING("num_classes") + " specified (" +
+          std::to_string(given) + "); there are " +
+          std::to_string(known.size()) + " different labels in " + labelsName +
+          "!");
+    }
+    model->mappings.set_size(known.size());
+    std::copy(known.begin(), known.end(), model->mappings.begin());
+    labels.transform([&](const size_t label)
+    {
+      return size_t(std::distance(known.begin(), known.find(label)));
+    });
+  }
+  if (params.Has("test"))
+  {
+    dasgd::cli::CheckDimensions(params.Get<arma::mat>("test").n_rows,
+        dimensions);
+  }
+
+  if (params.Has("training"))
+  {
+    const size_t given = size_t(params.Get<int>("num_classes"));
+    const size_t classes = (given == 0) ? model->mappings.n_elem : given;
+    timers.Start("linear_svm_optimization");
+    dasgd::cli::Train(params, points.n_cols, seed,
+        [&](auto optimizer, auto& progress)
+        {
+          model->svm.Train(points, labels, classes, optimizer,
+              params.Get<double>("lambda"), params.Get<double>("delta"),
+              !params.Has("no_intercept"), progress);
+        });
+    timers.Stop("linear_svm_optimization");
+  }
+
+  dasgd::cli::Together([&]()
+  {
+    if (dasgd::cli::Rank() != 0 || !params.Has("test"))
+      return;
+    arma::Row<size_t> classes;
+    arma::mat scores;
+    model->svm.Classify(params.Get<arma::mat>("test"), classes, scores);
+    if (classes.max() >= model->mappings.n_elem)
+    {
+      throw std::runtime_error("The model predicts class " +
+          std::to_string(classes.max()) + ", for which it has no label; was "
+          "it trained with too large a " + PRINT_PARAM_STRING("num_classes") +
+          "?");
+    }
+    arma::Row<size_t> predictions(classes.n_elem);
+    for (size_t i = 0; i < classes.n_elem; ++i)
+      predictions[i] = model->mappings[classes[i]];
+    if (params.Has("test_labels"))
+    {
+      dasgd::cli::PrintAccuracy(predictions,
+          params.Get<arma::Row<size_t>>("test_labels"),
+          std::set<size_t>(model->mappings.begin(), model->mappings.end()));
+    }
+    if (params.Has("predictions"))
+      params.Get<arma::Row<size_t>>("predictions") = std::move(predictions);
+    if (params.Has("probabilities"))
+      params.Get<arma::mat>("probabilities") = std::move(scores);
+  });
+}

@@ -1,0 +1,185 @@
+/**
+ * @file dasgd_softmax_regression_main.cpp
+ *
+ * mlpack's softmax regression, trained decentrally.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#undef BINDING_NAME
+#define BINDING_NAME dasgd_softmax_regression
+
+#include <mlpack/core/util/mlpack_main.hpp>
+
+#include <mlpack/methods/softmax_regression/softmax_regression.hpp>
+
+#include <common/classifier.hpp>
+#include <common/optimizer_params.hpp>
+#include <common/train.hpp>
+
+using namespace mlpack;
+using namespace mlpack::util;
+
+BINDING_USER_NAME("Decentralized Softmax Regression");
+
+BINDING_SHORT_DESC(
+    "Softmax regression for classification into any number of classes, trained "
+    "by decentralized asynchronous SGD on any number of processes.  Models are "
+    "those of mlpack_softmax_regression and can be exchanged with it.");
+
+BINDING_LONG_DESC(
+    "Trains mlpack's softmax regression, the generalization of logistic "
+    "regression to several classes, on several processes at once, without a "
+    "server and without waiting: each computes gradients on its part of the "
+    "points and applies everybody's, and all end with the same model.  Start "
+    "it with " + PRINT_PARAM_STRING("ranks") + ", or under mpirun; without "
+    "either it is plain SGD."
+    "\n\n"
+    "As in mlpack_softmax_regression, a model is trained with the points given "
+    "by " + PRINT_PARAM_STRING("training") + " and their " +
+    PRINT_PARAM_STRING("labels") + ", numbered from 0; there are as many "
+    "classes as labels differ, or " + PRINT_PARAM_STRING("number_of_classes") +
+    ".  The model is saved by " + PRINT_PARAM_STRING("output_model") + " and "
+    "read by " + PRINT_PARAM_STRING("input_model") + ".  With " +
+    PRINT_PARAM_STRING("test") + ", the classes of other points are saved to " +
+    PRINT_PARAM_STRING("predictions") + " and their probabilities to " +
+    PRINT_PARAM_STRING("probabilities") + "; with " +
+    PRINT_PARAM_STRING("test_labels") + " and " +
+    PRINT_PARAM_STRING("verbose") + " the accuracy is printed."
+    "\n\n"
+    "All ranks read the same training data and divide it between them.  With " +
+    PRINT_PARAM_STRING("sharded") + " each rank has a file of its own.");
+
+BINDING_EXAMPLE(
+    "To train a model with the points in " + PRINT_DATASET("dataset") +
+    " and the labels in " + PRINT_DATASET("labels") + " on two processes, and "
+    "save it to " + PRINT_MODEL("sr_model") + ":"
+    "\n\n" +
+    PRINT_CALL("dasgd_softmax_regression", "training", "dataset", "labels",
+        "labels", "step_size", 0.1, "epochs", 10, "ranks", 2, "output_model",
+        "sr_model") +
+    "\n\n"
+    "To predict the classes of the points in " + PRINT_DATASET("test_points") +
+    " with it (mlpack_softmax_regression can do so, too):"
+    "\n\n" +
+    PRINT_CALL("dasgd_softmax_regression", "input_model", "sr_model", "test",
+        "test_points", "predictions", "predictions"));
+
+BINDING_SEE_ALSO("@softmax_regression", "#softmax_regression");
+
+PARAM_MATRIX_IN("training", "A matrix containing the training set (the matrix "
+    "of predictors, X).", "t");
+PARAM_UROW_IN("labels", "A matrix containing labels (from 0 on) for the points "
+    "in the training set (y).", "l");
+PARAM_MODEL_IN(SoftmaxRegression<>, "input_model", "File containing existing "
+    "model (parameters).", "m");
+PARAM_MODEL_OUT(SoftmaxRegression<>, "output_model", "File to save trained "
+    "softmax regression model to.", "M");
+PARAM_MATRIX_IN("test", "Matrix containing test dataset.", "T");
+PARAM_UROW_OUT("predictions", "Matrix to save predictions for test dataset "
+    "into.", "p");
+PARAM_MATRIX_OUT("probabilities", "Matrix to save class probabilities for test "
+    "dataset into.", "P");
+PARAM_UROW_IN("test_labels", "Matrix containing test labels.", "L");
+PARAM_INT_IN("number_of_classes", "Number of classes for classification; if "
+    "unspecified (or 0), the number of classes found in the labels will be "
+    "used.", "c", 0);
+PARAM_DOUBLE_IN("lambda", "L2-regularization constant", "r", 0.0001);
+PARAM_FLAG("no_intercept", "Do not add the intercept term to the model.", "N");
+
+void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
+{
+  RequireOnlyOnePassed(params, { "input_model", "training" }, true);
+  dasgd::cli::CheckClassifier(params);
+  for (const std::string name : { "number_of_classes", "lambda",
+      "no_intercept" })
+    ReportIgnoredParam(params, {{ "training", false }}, name);
+  ReportIgnoredParam(params, {{ "test", false }}, "test_labels");
+  RequireParamValue<double>(params, "lambda", [](double x) { return x >= 0.0; },
+      true, "lambda penalty parameter must be greater than or equal to 0");
+  RequireParamValue<int>(params, "number_of_classes",
+      [](int x) { return x >= 0 && x != 1; }, true, "number of classes must be "
+      "at least 2 (or 0 to count them)");
+  dasgd::cli::CheckTraining(params);
+  const size_t seed = dasgd::cli::Seed(params);
+  const std::string training = PRINT_PARAM_STRING("training");
+  const std::string labelsName = params.Has("labels") ?
+      PRINT_PARAM_STRING("labels") : training;
+
+  // All that may be wrong on one rank only is found before any goes on.
+  arma::mat points;
+  arma::Row<size_t> labels;
+  dasgd::cli::Together([&]()
+  {
+    if (params.Has("training"))
+      dasgd::cli::TrainingData(params, training, labelsName, points, labels);
+    if (params.Has("test") && params.Has("test_labels"))
+    {
+      dasgd::cli::CheckCount(PRINT_PARAM_STRING("test"),
+          params.Get<arma::mat>("test").n_cols,
+          PRINT_PARAM_STRING("test_labels"),
+          params.Get<arma::Row<size_t>>("test_labels").n_elem);
+    }
+  });
+
+  SoftmaxRegression<>* model = params.Has("input_model") ?
+      params.Get<SoftmaxRegression<>*>("input_model") : nullptr;
+  if (params.Has("training"))
+  {
+    dasgd::cli::AgreeOnDimensions(points.n_rows, training);
+    const size_t counted = dasgd::cli::AllLabels(labels).size();
+    const size_t given = size_t(params.Get<int>("number_of_classes"));
+    const size_t classes = (given == 0) ? counted : given;
+    if (classes < 2)
+    {
+      throw std::invalid_argument("All labels in " + labelsName + " are the "
+          "same; at least 2 classes are needed!");
+    }
+    dasgd::cli::Together([&]()
+    {
+      dasgd::cli::CheckRange(labels, classes, labelsName, given == 0 ?
+          "number them from 0 on without a gap, or give " +
+          PRINT_PARAM_STRING("number_of_classes") : "give a larger " +
+          PRINT_PARAM_STRING("number_of_classes"));
+    });
+    model = new SoftmaxRegression<>(points.n_rows, classes,
+        !params.Has("no_intercept"));
+  }
+  params.Get<SoftmaxRegression<>*>("output_model") = model;
+  if (params.Has("test"))
+  {
+    dasgd::cli::CheckDimensions(params.Get<arma::mat>("test").n_rows,
+        model->FeatureSize());
+  }
+
+  if (params.Has("training"))
+  {
+    timers.Start("softmax_regression_optimization");
+    dasgd::cli::Train(params, points.n_cols, seed,
+        [&](auto optimizer, auto& progress)
+        {
+          model->Train(points, labels, model->NumClasses(), optimizer,
+              params.Get<double>("lambda"), !params.Has("no_intercept"),
+              progress);
+        });
+    timers.Stop("softmax_regression_optimization");
+  }
+
+  dasgd::cli::Together([&]()
+  {
+    if (dasgd::cli::Rank() != 0 || !params.Has("test"))
+      return;
+    arma::Row<size_t> predictions;
+    arma::mat probabilities;
+    model->Classify(params.Get<arma::mat>("test"), predictions, probabilities);
+    if (params.Has("test_labels"))
+    {
+      const auto& expected = params.Get<arma::Row<size_t>>("test_labels");
+      dasgd::cli::PrintAccuracy(predictions, expected, std::set<size_t>(
+          expected.begin(), expected.end()));
+    }
+    if (params.Has("predictions"))
+      params.Get<arma::Row<size_t>>("predictions") = std::move(predictions);
+    if (params.Has("probabilities"))
+      params.Get<arma::mat>("probabilities") = std::move(probabilities);
+  });
+}

@@ -1,0 +1,154 @@
+/**
+ * @file points.hpp
+ *
+ * Points and labels from matrices or IDX files.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_BINDINGS_FFN_POINTS_HPP
+#define DASGD_BINDINGS_FFN_POINTS_HPP
+
+#include <common/labels.hpp>
+#include <data/idx_file.hpp>
+#include <ffn/layers.hpp>
+
+#include <mlpack/core.hpp>
+
+#include <fstream>
+
+namespace mlpack { namespace data { } }
+
+namespace dasgd {
+namespace ffn {
+
+//! Points, one in each column, with their labels, if there are any.
+struct Points
+{
+  arma::mat values;
+  arma::Row<size_t> labels;
+  //! The shape of a point, as far as the file tells.
+  Shape shape;
+};
+
+// Up to mlpack 4.6 loading is in a namespace of its own.
+namespace files { using namespace mlpack; using namespace mlpack::data; }
+
+/**
+ * The name of a file that is to be read, which must exist.
+ *
+ * @param given The value of the parameter; '{rank}' stands for the rank.
+ * @param name The parameter, for messages.
+ */
+inline std::string ExistingFile(const std::string& given,
+                                const std::string& name,
+                                const bool sharded)
+{
+  std::string path = given;
+  const size_t at = path.find("{rank}");
+  if (sharded && at != std::string::npos)
+    path.replace(at, 6, std::to_string(cli::Rank()));
+  errno = 0;
+  std::ifstream file(path);
+  if (file)
+    file.peek();
+  if (!file)
+  {
+    throw std::invalid_argument("Cannot open file '" + path + "', given with " +
+        name + ": " + (errno != 0 ? std::strerror(errno) : "it is empty, or no "
+        "file that can be read") + "; check the name!");
+  }
+  return path;
+}
+
+//! All of a text file.
+inline std::string ReadText(const std::string& path, const std::string& name)
+{
+  std::ifstream file(ExistingFile(path, name, false));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+//! A matrix as mlpack reads it, a point in each column.
+template<typename MatType>
+void LoadMatrix(const std::string& path, const std::string& name, MatType& to)
+{
+  // What mlpack 4.8 offers instead is not in earlier versions.
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#endif
+  const bool loaded = files::Load(path, to, false);
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+  if (!loaded)
+  {
+    throw std::invalid_argument("Loading from '" + path + "', given with " +
+        name + ", failed; give numbers as .csv, .tsv, .txt, .arff or .bin, or "
+        "an IDX file!");
+  }
+}
+
+/**
+ * Read points, and their labels: from a file of their own, or from the last
+ * column of the points.
+ *
+ * @param points,labels Values of the parameters; labels may be empty.
+ * @param pointsName,labelsName The parameters, for messages.
+ * @param labelled Must there be labels?  If so, and no file is given for them,
+ *     they are the last column.
+ * @param scale Factor for the values of a matrix.
+ */
+inline Points ReadPoints(const std::string& points,
+                         const std::string& labels,
+                         const std::string& pointsName,
+                         const std::string& labelsName,
+                         const bool labelled,
+                         const bool sharded,
+                         const double scale)
+{
+  Points result;
+  const std::string path = ExistingFile(points, pointsName, sharded);
+  const bool idx = IsIdxFile(path);
+  if (idx)
+  {
+    result.shape.flat = false;
+    result.values = LoadIdxImages(path, result.shape.width,
+        result.shape.height);
+  }
+  else
+    LoadMatrix(path, pointsName, result.values);
+
+  if (!labels.empty())
+  {
+    const std::string labelsPath = ExistingFile(labels, labelsName, sharded);
+    if (IsIdxFile(labelsPath))
+      result.labels = LoadIdxLabels(labelsPath);
+    else
+      LoadMatrix(labelsPath, labelsName, result.labels);
+    cli::CheckCount(pointsName, result.values.n_cols, labelsName,
+        result.labels.n_elem);
+  }
+  else if (labelled && idx)
+  {
+    throw std::invalid_argument("Must specify " + labelsName + ": the images "
+        "in " + pointsName + " come without labels!");
+  }
+  else if (labelled)
+    result.labels = cli::TakeLabels(result.values, pointsName);
+
+  if (!idx)
+  {
+    if (scale != 1)
+      result.values *= scale;
+    result.shape.width = result.values.n_rows;
+  }
+  cli::CheckFinite(result.values, pointsName);
+  return result;
+}
+
+} // namespace ffn
+} // namespace dasgd
+
+#endif

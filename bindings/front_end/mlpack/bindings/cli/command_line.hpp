@@ -1,0 +1,106 @@
+/**
+ * @file command_line.hpp
+ *
+ * From words to parameters.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_FRONT_END_COMMAND_LINE_HPP
+#define DASGD_FRONT_END_COMMAND_LINE_HPP
+
+#include "kinds.hpp"
+
+#include <common/suggest.hpp>
+
+namespace dasgd {
+namespace cli {
+
+//! The option that was probably meant, as a question; or nothing.
+inline std::string SuggestOption(Params& params, const std::string& word)
+{
+  const std::string asked = word.substr(0, word.find('='));
+  std::vector<std::string> known;
+  for (auto& entry : params.Parameters())
+  {
+    known.push_back("--" + Name(KindOf(params, entry.second), entry.second));
+    // "--training" means "--training_file".
+    if (known.back() == asked + "_file")
+      return "; did you mean '" + known.back() + "'?";
+  }
+  return Suggest(asked, known);
+}
+
+/**
+ * Set all parameters that the words name.  Every mistake is fatal.
+ *
+ * @param params The parameters of the binding.
+ */
+inline void ParseCommandLine(Params& params, const int argc, char** argv)
+{
+  CLI::App app;
+  app.set_help_flag(); // --help is a parameter like others.
+  std::map<std::string, std::vector<std::string>> words;
+  std::map<std::string, CLI::Option*> options;
+  for (auto& entry : params.Parameters())
+  {
+    ParamData& data = entry.second;
+    const Kind& kind = KindOf(params, data);
+    // What a program puts out without a file is printed.
+    if (!data.input && !kind.InFile())
+      continue;
+    const std::string names = "--" + Name(kind, data) + (data.alias == '\0' ?
+        "" : ",-" + std::string(1, data.alias));
+    CLI::Option* option = kind.Flag() ? app.add_flag(names) :
+        app.add_option(names, words[data.name]);
+    if (kind.Many())
+      option->delimiter(',');
+    else if (!kind.Flag())
+      option->expected(1);
+    options[data.name] = option;
+  }
+
+  try
+  {
+    app.parse(argc, argv);
+  }
+  catch (const CLI::ParseError& error)
+  {
+    std::string text = error.what();
+    text = text.substr(0, text.find('\n'));
+    // The word that nobody expected stands at the end.
+    if (dynamic_cast<const CLI::ExtrasError*>(&error))
+      text += SuggestOption(params, text.substr(text.rfind(' ') + 1));
+    if (text.back() != '?')
+      text += '.';
+    Fatal << text << "  Run with --help for more information." << std::endl;
+  }
+
+  for (auto& entry : params.Parameters())
+  {
+    ParamData& data = entry.second;
+    const auto option = options.find(data.name);
+    if (option == options.end() || option->second->count() == 0)
+      continue;
+    KindOf(params, data).Parse(data, words[data.name]);
+    data.wasPassed = true;
+  }
+}
+
+//! Is everything given that has to be?
+inline void CheckRequired(Params& params)
+{
+  for (auto& entry : params.Parameters())
+  {
+    ParamData& data = entry.second;
+    if (data.required && !data.wasPassed)
+    {
+      Fatal << "Required option --" << Name(KindOf(params, data), data)
+          << " is undefined." << std::endl;
+    }
+  }
+}
+
+} // namespace cli
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,257 @@
+/**
+ * @file help.hpp
+ *
+ * The documentation of a binding as --help prints it, as a manual page and as
+ * Markdown.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_FRONT_END_HELP_HPP
+#define DASGD_FRONT_END_HELP_HPP
+
+#include "documentation.hpp"
+
+#include <functional>
+
+namespace dasgd {
+namespace cli {
+
+//! A part of the list of parameters.
+struct Group
+{
+  std::string title;
+  std::vector<ParamData*> parameters;
+};
+
+//! The parameters of a binding, grouped: required, optional, output.
+inline std::vector<Group> Groups(Params& params)
+{
+  std::vector<Group> groups = { { "Required input options", {} },
+      { "Optional input options", {} }, { "Optional output options", {} } };
+  for (auto& entry : params.Parameters())
+  {
+    ParamData& data = entry.second;
+    groups[!data.input ? 2 : data.required ? 0 : 1].parameters.push_back(&data);
+  }
+  return groups;
+}
+
+//! The description of a parameter, with its default.
+inline std::string Description(const Kind& kind, const ParamData& data)
+{
+  const std::string value = (data.input && !data.required) ?
+      kind.Default(data) : "";
+  return data.desc + (value.empty() ? "" : "  Default value " + value + ".");
+}
+
+//! One entry of the list: name and type in a column of 32 characters.
+inline std::string Entry(Params& params, ParamData& data)
+{
+  const Kind& kind = KindOf(params, data);
+  std::string text = "  --" + Name(kind, data) + (data.alias == '\0' ? "" :
+      " (-" + std::string(1, data.alias) + ")") + " [" + kind.Type(data) +
+      "]  ";
+  text += (text.size() <= 32) ? std::string(32 - text.size(), ' ') :
+      "\n" + std::string(32, ' ');
+  return text + mlpack::util::HyphenateString(Description(kind, data), 32) +
+      "\n";
+}
+
+//! What the program is for, at length, and examples.
+inline std::vector<std::string> LongTexts(Params& params)
+{
+  std::vector<std::string> texts;
+  if (params.Doc().longDescription)
+    texts.push_back(params.Doc().longDescription());
+  for (const std::function<std::string()>& example : params.Doc().example)
+    texts.push_back(example());
+  return texts;
+}
+
+//! What --help prints.
+inline std::string Help(Params& params)
+{
+  std::string text = params.Doc().name + "\n\n";
+  for (const std::string& part : LongTexts(params))
+    text += "  " + mlpack::util::HyphenateString(part, "  ", true) + "\n\n";
+  for (const Group& group : Groups(params))
+  {
+    if (group.parameters.empty())
+      continue;
+    text += group.title + ":\n\n";
+    for (ParamData* data : group.parameters)
+      text += Entry(params, *data);
+    text += "\n";
+  }
+  return text + mlpack::util::HyphenateString("For further information, "
+      "including relevant papers, citations, and theory, consult the "
+      "documentation found at http://www.mlpack.org or included with your "
+      "distribution of mlpack.", 0) + "\n";
+}
+
+//! What --info prints of one parameter; by its name or its alias.
+inline std::string Info(Params& params, const std::string& asked)
+{
+  std::string name = asked.substr(std::min(asked.size(),
+      asked.find_first_not_of('-')));
+  const auto alias = (name.size() == 1) ? params.Aliases().find(name[0]) :
+      params.Aliases().end();
+  if (alias != params.Aliases().end())
+    name = alias->second;
+  for (auto& entry : params.Parameters())
+  {
+    ParamData& data = entry.second;
+    if (data.name == name || Name(KindOf(params, data), data) == name)
+      return Entry(params, data);
+  }
+  Fatal << "Parameter '--" << name << "' does not exist; see --help!"
+      << std::endl;
+  return "";
+}
+
+//! Text for a manual page: what troff would take for orders is escaped.
+inline std::string Troff(const std::string& text)
+{
+  std::string escaped;
+  bool lineBegins = true;
+  for (const char c : text)
+  {
+    if (lineBegins && (c == '.' || c == '\''))
+      escaped += "\\&";
+    lineBegins = (c == '\n');
+    if (c == '\\')
+      escaped += "\\e";
+    else if (c == '-')
+      escaped += "\\-";
+    else
+      escaped += c;
+  }
+  return escaped;
+}
+
+//! Calls stand as they are, all else is filled; paragraphs are apart.
+inline std::string Paragraphs(
+    const std::string& text,
+    const std::function<std::string(const std::string&)>& prose,
+    const std::function<std::string(const std::string&)>& call)
+{
+  std::string result;
+  std::istringstream lines(text);
+  std::string line;
+  while (std::getline(lines, line))
+  {
+    if (line.find_first_not_of(' ') == std::string::npos)
+      continue;
+    const bool isCall = line.rfind("$ ", 0) == 0 || line.rfind("  ", 0) == 0;
+    result += isCall ? call(line) : prose(line);
+  }
+  return result;
+}
+
+//! The manual page.
+inline std::string ManPage(Params& params, const std::string& version)
+{
+  const std::string program = ProgramName(params.BindingName());
+  std::string text = ".TH \"" + Troff(program) + "\" 1 \"\" \"" +
+      Troff(version) + "\" \"User Commands\"\n.SH NAME\n" + Troff(program) +
+      " \\- " + Troff(params.Doc().name) + "\n.SH SYNOPSIS\n.B " +
+      Troff(program) + "\n";
+  for (const Group& group : Groups(params))
+  {
+    for (ParamData* data : group.parameters)
+    {
+      const Kind& kind = KindOf(params, *data);
+      if (!data->input && !kind.InFile())
+        continue;
+      const std::string option = "\\fB" + Troff("--" + Name(kind, *data)) +
+          "\\fR" + (kind.Flag() ? "" : " \\fI" + Troff(kind.Type(*data)) +
+          "\\fR");
+      text += data->required ? option + "\n" : "[" + option + "]\n";
+    }
+  }
+  text += ".SH DESCRIPTION\n";
+  bool first = true;
+  for (const std::string& part : LongTexts(params))
+  {
+    if (!first)
+      text += ".SH EXAMPLE\n";
+    first = false;
+    text += Paragraphs(part,
+        [](const std::string& line) { return ".PP\n" + Troff(line) + "\n"; },
+        [](const std::string& line)
+        { return ".PP\n.nf\n.RS\n" + Troff(line) + "\n.RE\n.fi\n"; });
+  }
+  for (const Group& group : Groups(params))
+  {
+    if (group.parameters.empty())
+      continue;
+    std::string title = group.title;
+    std::transform(title.begin(), title.end(), title.begin(), ::toupper);
+    text += ".SH " + title + "\n";
+    for (ParamData* data : group.parameters)
+    {
+      const Kind& kind = KindOf(params, *data);
+      text += ".TP\n\\fB" + Troff("--" + Name(kind, *data)) + "\\fR" +
+          (data->alias == '\0' ? "" : " (\\fB" +
+          Troff("-" + std::string(1, data->alias)) + "\\fR)") + " [\\fI" +
+          Troff(kind.Type(*data)) + "\\fR]\n" +
+          Troff(Description(kind, *data)) + "\n";
+    }
+  }
+  return text;
+}
+
+//! A section of a Markdown page, in the form of mlpack's reference.
+inline std::string Markdown(Params& params)
+{
+  const std::string program = ProgramName(params.BindingName());
+  std::string text = "## " + program + "\n\n" + params.Doc().shortDescription +
+      "\n\n```bash\n$ " + program;
+  for (const Group& group : Groups(params))
+  {
+    for (ParamData* data : group.parameters)
+    {
+      const Kind& kind = KindOf(params, *data);
+      if (!data->input && !kind.InFile())
+        continue;
+      const std::string option = "--" + Name(kind, *data) + (kind.Flag() ? "" :
+          " <" + kind.Type(*data) + ">");
+      text += " \\\n    " + (data->required ? option : "[" + option + "]");
+    }
+  }
+  text += "\n```\n\n";
+  for (const Group& group : Groups(params))
+  {
+    if (group.parameters.empty())
+      continue;
+    text += "### " + group.title + "\n\n| name | type | description | default "
+        "|\n| --- | --- | --- | --- |\n";
+    for (ParamData* data : group.parameters)
+    {
+      const Kind& kind = KindOf(params, *data);
+      const std::string value = (data->input && !data->required) ?
+          kind.Default(*data) : "";
+      text += "| `--" + Name(kind, *data) + "`" + (data->alias == '\0' ? "" :
+          " (`-" + std::string(1, data->alias) + "`)") + " | " +
+          kind.Type(*data) + " | " + data->desc + " | " +
+          (value.empty() ? "" : "`" + value + "`") + " |\n";
+    }
+    text += "\n";
+  }
+  bool first = true;
+  for (const std::string& part : LongTexts(params))
+  {
+    text += first ? "### Detailed documentation\n\n" : "### Example\n\n";
+    first = false;
+    text += Paragraphs(part,
+        [](const std::string& line) { return line + "\n\n"; },
+        [](const std::string& line)
+        { return "```bash\n" + line + "\n```\n\n"; });
+  }
+  return text;
+}
+
+} // namespace cli
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,91 @@
+/**
+ * @file kind.hpp
+ *
+ * What the command line must know of a parameter beyond its name: a flag, a
+ * number, a matrix or a model in a file, ...
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_FRONT_END_KIND_HPP
+#define DASGD_FRONT_END_KIND_HPP
+
+#include <mlpack/core.hpp>
+
+namespace dasgd {
+namespace cli {
+
+using mlpack::util::ParamData;
+using mlpack::util::Params;
+
+//! One kind of parameter; there is one object for each type, without state.
+class Kind
+{
+ public:
+  virtual ~Kind() = default;
+
+  //! The type, as help and documentation print it.
+  virtual std::string Type(const ParamData& data) const = 0;
+  //! Is it given by being there?
+  virtual bool Flag() const { return false; }
+  //! Does it take several words?
+  virtual bool Many() const { return false; }
+  //! Is it given by the name of a file?
+  virtual bool InFile() const { return false; }
+  //! The default value as one would write it; empty if there is none.
+  virtual std::string Default(const ParamData& /* data */) const { return ""; }
+
+  //! Set it from the words that followed its name.
+  virtual void Parse(ParamData& data,
+                     const std::vector<std::string>& words) const = 0;
+  //! The value as a pointer to the type that Params::Get() is called with; read
+  //! from its file if that has not been done.
+  virtual void* Get(ParamData& data) const = 0;
+  //! The value in a few characters.
+  virtual std::string Printable(ParamData& data) const = 0;
+
+  // Of what is in files only.
+
+  //! The name of the file.
+  virtual std::string& Path(ParamData& data) const
+  {
+    throw std::logic_error("parameter '" + data.name + "' is in no file");
+  }
+  //! Fatal if there is no such file.
+  virtual void Check(ParamData& /* data */) const { }
+  //! Write it.
+  virtual void Save(ParamData& data, const std::string& path) const
+  {
+    throw std::logic_error("parameter '" + data.name + "' is in no file, so "
+        "it cannot be written to '" + path + "'");
+  }
+  //! Which files it can be written to: their endings, or none for any.
+  virtual std::vector<std::string> Endings() const { return {}; }
+  //! The model behind it, or null; parameters may share one.
+  virtual void* Model(const ParamData& /* data */) const { return nullptr; }
+  //! Delete that model.
+  virtual void DeleteModel(ParamData& /* data */) const { }
+};
+
+//! The kind of a parameter.
+inline const Kind& KindOf(Params& params, ParamData& data)
+{
+  const Kind* kind = nullptr;
+  params.functionMap[data.tname]["Kind"](data, nullptr, &kind);
+  return *kind;
+}
+
+//! Its name on the command line, without the dashes.
+inline std::string Name(const Kind& kind, const ParamData& data)
+{ return data.name + (kind.InFile() ? "_file" : ""); }
+
+//! Its name as messages print it: '--training_file (-t)'.
+inline std::string FullName(const Kind& kind, const ParamData& data)
+{
+  return "'--" + Name(kind, data) + (data.alias == '\0' ? "" : " (-" +
+      std::string(1, data.alias) + ")") + "'";
+}
+
+} // namespace cli
+} // namespace dasgd
+
+#endif

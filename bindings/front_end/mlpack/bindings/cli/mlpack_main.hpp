@@ -1,0 +1,54 @@
+/**
+ * @file mlpack_main.hpp
+ *
+ * Makes a command-line program of a binding.  mlpack's packages leave this part
+ * out; <mlpack/core/util/mlpack_main.hpp> includes it by this name.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_FRONT_END_MLPACK_MAIN_HPP
+#define DASGD_FRONT_END_MLPACK_MAIN_HPP
+
+#ifndef BINDING_TYPE
+#error "Define BINDING_TYPE as BINDING_TYPE_CLI."
+#endif
+#ifndef BINDING_NAME
+#error "Define BINDING_NAME before you include mlpack_main.hpp."
+#endif
+
+// What the words of a binding's documentation stand for.
+#define BINDING_MIN_LABEL 0
+#define BINDING_MATRIX_TRANSPOSED true
+#define BINDING_IGNORE_CHECK(X) dasgd::cli::IgnoreCheck(X)
+#define PRINT_PARAM_STRING(X) \
+    dasgd::cli::ParamText(STRINGIFY(BINDING_NAME), X)
+#define PRINT_PARAM_VALUE(X, QUOTES) dasgd::cli::ValueText(X, QUOTES)
+#define PRINT_DATASET(X) dasgd::cli::DatasetText(X)
+#define PRINT_MODEL(X) dasgd::cli::ModelText(X)
+#define PRINT_CALL(...) dasgd::cli::CallText(__VA_ARGS__)
+
+#include "program.hpp"
+#include <mlpack/core/util/param.hpp>
+
+// The options of every program.
+PARAM_GLOBAL(bool, "help", "Default help info.", "h", "bool", false, true,
+    false, false);
+PARAM_GLOBAL(std::string, "info", "Print help on a specific option.", "",
+    "std::string", false, true, false, "");
+PARAM_GLOBAL(bool, "verbose", "Display informational messages and the full "
+    "list of parameters and timers at the end of execution.", "v", "bool",
+    false, true, false, false);
+PARAM_GLOBAL(bool, "version", "Display the version of mlpack.", "V", "bool",
+    false, true, false, false);
+
+// Defined by the binding.
+void BINDING_FUNCTION(mlpack::util::Params& params,
+                      mlpack::util::Timers& timers);
+
+int main(int argc, char** argv)
+{
+  return dasgd::cli::RunProgram(argc, argv, STRINGIFY(BINDING_NAME),
+      &BINDING_NAME);
+}
+
+#endif

@@ -1,0 +1,118 @@
+/**
+ * @file outputs.hpp
+ *
+ * What a program leaves behind: whole files, or none.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_FRONT_END_OUTPUTS_HPP
+#define DASGD_FRONT_END_OUTPUTS_HPP
+
+#include "kinds.hpp"
+
+#include <dasgd/core/whole_file.hpp>
+
+namespace dasgd {
+namespace cli {
+
+//! Call an action for every file that the program was asked to write.
+template<typename ActionType>
+void ForOutputs(Params& params, ActionType&& action)
+{
+  for (auto& entry : params.Parameters())
+  {
+    ParamData& data = entry.second;
+    const Kind& kind = KindOf(params, data);
+    if (!data.input && kind.InFile() && !kind.Path(data).empty())
+      action(kind, data, kind.Path(data));
+  }
+}
+
+/**
+ * Before the work begins: can all outputs be written?
+ *
+ * @return What is wrong; empty if nothing is.
+ */
+inline std::string OutputProblem(Params& params)
+{
+  std::string problem;
+  std::map<std::string, std::string> taken;
+  ForOutputs(params, [&](const Kind& kind, ParamData& data,
+                         const std::string& path)
+  {
+    const std::string given = "', given with " + FullName(kind, data) + ", ";
+    const std::vector<std::string> endings = kind.Endings();
+    const size_t dot = path.find_last_of("./");
+    const std::string ending = (dot == std::string::npos || path[dot] == '/') ?
+        "" : CLI::detail::to_lower(path.substr(dot + 1));
+    std::string reason = WholeFile::Problem(path);
+    if (!reason.empty())
+      reason = "cannot be written: " + reason;
+    else if (std::find(endings.begin(), endings.end(), ending) == endings.end())
+    {
+      reason = "is of no known type; let its name end in ";
+      for (size_t i = 0; i < endings.size(); ++i)
+        reason += (i ? ", ." : ".") + endings[i];
+    }
+    else if (!taken.emplace(path, FullName(kind, data)).second)
+      reason = "is the output of " + taken[path] + " already";
+    if (!reason.empty() && problem.empty())
+      problem = "The output '" + path + given + reason + "!";
+  });
+  return problem;
+}
+
+//! Write all outputs, each by one rename.
+inline void WriteOutputs(Params& params)
+{
+  ForOutputs(params, [&](const Kind& kind, ParamData& data,
+                         const std::string& path)
+  {
+    // A binding may have nothing to say, for want of test data.
+    const bool nothing = kind.Model(data) == nullptr && kind.Printable(data) ==
+        "'" + path + "'";
+    if (nothing)
+      return;
+    try
+    {
+      WholeFile file(path);
+      kind.Save(data, file.Path());
+      file.Commit();
+    }
+    catch (const std::exception& e)
+    {
+      Fatal << "Saving to '" << path << "', given with " << FullName(kind, data)
+          << ", failed: " << e.what() << std::endl;
+    }
+  });
+}
+
+//! Print what was not asked to go to a file: numbers and texts.
+inline void PrintOutputs(Params& params)
+{
+  for (auto& entry : params.Parameters())
+  {
+    ParamData& data = entry.second;
+    const Kind& kind = KindOf(params, data);
+    if (!data.input && !kind.InFile())
+      std::cout << data.name << ": " << kind.Printable(data) << std::endl;
+  }
+}
+
+//! Delete all models; several parameters may share one.
+inline void DeleteModels(Params& params)
+{
+  std::set<void*> deleted;
+  for (auto& entry : params.Parameters())
+  {
+    const Kind& kind = KindOf(params, entry.second);
+    void* model = kind.Model(entry.second);
+    if (model && deleted.insert(model).second)
+      kind.DeleteModel(entry.second);
+  }
+}
+
+} // namespace cli
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,123 @@
+/**
+ * @file whole_file.hpp
+ *
+ * A file that appears at once, complete, or not at all.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_CORE_WHOLE_FILE_HPP
+#define DASGD_CORE_WHOLE_FILE_HPP
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dasgd {
+
+/**
+ * Write to Path(), then Commit(): the content goes to disk and takes the place
+ * of what was there.  Without Commit() nothing remains.  Devices and pipes are
+ * written to directly.
+ */
+class WholeFile
+{
+ public:
+  explicit WholeFile(const std::string& target) : target(target)
+  {
+    struct stat status;
+    direct = stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+    path = direct ? target : Temporary(target);
+  }
+
+  ~WholeFile()
+  {
+    if (!direct && !committed)
+      unlink(path.c_str());
+  }
+
+  WholeFile(const WholeFile&) = delete;
+  WholeFile& operator=(const WholeFile&) = delete;
+
+  //! Where to write.
+  const std::string& Path() const { return path; }
+
+  void Commit()
+  {
+    if (direct)
+      return;
+    const int file = open(path.c_str(), O_RDONLY);
+    const bool safe = file >= 0 && fsync(file) == 0;
+    if (file >= 0)
+      close(file);
+    if (!safe || std::rename(path.c_str(), target.c_str()) != 0)
+    {
+      throw std::runtime_error("dasgd: cannot write " + target + ": " +
+          std::strerror(errno));
+    }
+    committed = true;
+  }
+
+  //! Why a file cannot be written; empty if it can.
+  static std::string Problem(const std::string& target)
+  {
+    struct stat status;
+    if (stat(target.c_str(), &status) == 0)
+    {
+      if (S_ISDIR(status.st_mode))
+        return "it is a directory";
+      if (access(target.c_str(), W_OK) != 0)
+        return std::strerror(errno);
+      if (!S_ISREG(status.st_mode))
+        return "";
+    }
+    const std::string probe = Temporary(target);
+    const int file = open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666);
+    if (file < 0)
+      return std::strerror(errno);
+    close(file);
+    unlink(probe.c_str());
+    return "";
+  }
+
+ private:
+  //! Beside the target, and with its ending, which tells the format.
+  static std::string Temporary(const std::string& target)
+  {
+    const size_t slash = target.rfind('/');
+    const size_t begin = (slash == std::string::npos) ? 0 : slash + 1;
+    return target.substr(0, begin) + "." + std::to_string(getpid()) +
+        ".part." + target.substr(begin);
+  }
+
+  std::string target;
+  std::string path;
+  bool direct = false;
+  bool committed = false;
+};
+
+//! Write to a file, which appears when it is complete.
+template<typename WriterType>
+void SaveFile(const std::string& path, WriterType&& writer)
+{
+  WholeFile file(path);
+  std::ofstream stream(file.Path(), std::ios::binary);
+  writer(stream);
+  stream.close();
+  if (!stream)
+  {
+    throw std::runtime_error("dasgd: cannot write " + path + ": " +
+        std::strerror(errno) + "; choose another place");
+  }
+  file.Commit();
+}
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,1607 @@
+#!/usr/bin/env python3
+"""Runs the command line programs as users do, and checks what comes of it.
+
+Every case names the promise that it holds.  A case that fails is printed with
+the command, what the command printed, and what was expected; the exit status is
+1 then.  Needs nothing but Python's standard library.
+
+Usage: programs.py --bin DIR --stock DIR --drop-in FILE --mpiexec MPIEXEC
+           --work SCRATCH [--update-snapshots] [--list] [NAME...]
+
+Only cases are run whose name contains one of the NAMEs.  The data is a part of
+Fashion-MNIST, where that is installed, else generated.
+"""
+
+import argparse
+import concurrent.futures
+import gzip
+import json
+import os
+import pty
+import random
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DATASET = "/usr/share/datasets/fashion-mnist"
+TRAIN, TEST = 2000, 500
+TOPS = {0, 2, 3, 4, 6}  # What is worn above the belt: half of all images.
+
+LR = "mlpack_dasgd_logistic_regression"
+SOFTMAX = "mlpack_dasgd_softmax_regression"
+SVM = "mlpack_dasgd_linear_svm"
+FFN = "mlpack_dasgd_ffn"
+PROGRAMS = (LR, SOFTMAX, SVM, FFN)
+STOCK = {LR: "mlpack_logistic_regression",
+         SOFTMAX: "mlpack_softmax_regression",
+         SVM: "mlpack_linear_svm"}
+
+# For Open MPI, if run by hand; others do not mind.
+for variable, setting in (
+        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+        ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+        ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+        ("OMPI_MCA_mpi_yield_when_idle", "1"),
+        ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+        ("PRTE_MCA_hwloc_default_binding_policy", "none")):
+    os.environ.setdefault(variable, setting)
+# What would change what the programs do.
+for variable in ("DASGD_TERMINAL", "DASGD_MPIRUN"):
+    os.environ.pop(variable, None)
+
+
+#
+# Running programs.
+#
+
+class Failed(Exception):
+    """A promise is not held."""
+
+
+class Result:
+    """What a command did."""
+
+    def __init__(self, command, status, out, err, seconds):
+        self.command = command
+        self.status = status
+        self.out = out
+        self.err = err
+        self.seconds = seconds
+
+    def text(self):
+        def quote(word):
+            return word if re.fullmatch(r"[\w./:=,+-]+", word) else \
+                "'" + word.replace("'", "'\\''") + "'"
+        text = "  command: " + " ".join(quote(word) for word in self.command)
+        text += "\n  status: %s after %.1f s" % (self.status, self.seconds)
+        for name, printed in (("stdout", self.out), ("stderr", self.err)):
+            if len(printed) > 3000:
+                printed = printed[:1500] + "\n[...]\n" + printed[-1500:]
+            text += "\n  %s:" % name
+            text += "".join("\n    | " + line
+                            for line in printed.replace("\r", "\n").split("\n")
+                            if line.strip())
+        return text
+
+
+def expect(condition, expected, *results):
+    """Fail with what was expected, and what the commands did."""
+    if not condition:
+        raise Failed("  expected: " + expected +
+                     "".join("\n" + result.text() for result in results))
+
+
+def processes():
+    """All processes: number to (parent, start, state, seconds of CPU)."""
+    table = {}
+    tick = os.sysconf("SC_CLK_TCK")
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open("/proc/%s/stat" % name) as file:
+                text = file.read()
+        except OSError:
+            continue  # It has just ended.
+        # The name of the program, in brackets, may contain anything.
+        fields = text[text.rindex(")") + 2:].split()
+        table[int(name)] = (int(fields[1]), int(fields[19]), fields[0],
+                            (int(fields[11]) + int(fields[12])) / tick)
+    return table
+
+
+def descendants(pid):
+    """The processes below one, as {number: start}."""
+    table = processes()
+    found = {}
+    grown = True
+    while grown:
+        grown = False
+        for number, (parent, start, _, _) in table.items():
+            if number not in found and (parent == pid or parent in found):
+                found[number] = start
+                grown = True
+    return found
+
+
+def alive(group):
+    """Which of these processes, {number: start}, have not ended."""
+    table = processes()
+    return [number for number, start in group.items()
+            if number in table and table[number][1] == start and
+            table[number][2] not in "ZX"]
+
+
+def await_event(condition, seconds):
+    """Wait until the condition holds; its value, false after some seconds."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value or time.monotonic() > end:
+            return value
+        time.sleep(0.02)
+
+
+def end_job(process):
+    """End a process that was started here, and all below it."""
+    below = descendants(process.pid)
+    process.terminate()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(5)
+    for number in alive(below):
+        os.kill(number, signal.SIGKILL)
+
+
+def start(command, folder, **more):
+    return subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL,
+                            start_new_session=True, **more)
+
+
+def run(command, folder, timeout=60):
+    """Run a command to its end."""
+    command = [str(word) for word in command]
+    begin = time.monotonic()
+    process = start(command, folder, stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE)
+    try:
+        out, err = process.communicate(timeout=timeout)
+        status = process.returncode
+    except subprocess.TimeoutExpired:
+        end_job(process)
+        out, err = process.communicate(timeout=10)
+        status = "none (ended by the test)"
+    return Result(command, status, out.decode(errors="replace"),
+                  err.decode(errors="replace"), time.monotonic() - begin)
+
+
+def well(command, folder, timeout=60):
+    """Run a command that must succeed."""
+    result = run(command, folder, timeout)
+    expect(result.status == 0, "exit status 0", result)
+    return result
+
+
+#
+# Names of programs and files.
+#
+
+class Setting:
+    """Where everything is; set by main()."""
+    bin = stock = work = mpiexec = drop_in = None
+    update = False
+    generated = False
+    models = {}
+
+
+def our(program):
+    return os.path.join(Setting.bin, program)
+
+
+def stock(program):
+    return os.path.join(Setting.stock, STOCK[program])
+
+
+def mpi(ranks):
+    return [Setting.mpiexec, "-n", str(ranks)]
+
+
+def data(name):
+    return os.path.join(Setting.work, "data", name)
+
+
+def fresh(name):
+    """An empty folder."""
+    folder = os.path.join(Setting.work, re.sub(r"[^\w.-]", "_", name))
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    return folder
+
+
+def content(*path):
+    with open(os.path.join(*path), "rb") as file:
+        return file.read()
+
+
+def write(path, text):
+    with open(path, "w" if isinstance(text, str) else "wb") as file:
+        file.write(text)
+    return path
+
+
+def numbers(*path):
+    return [int(float(line)) for line in content(*path).split()]
+
+
+def tree(folder):
+    """All names below a folder; those of temporary files, too."""
+    return sorted(os.path.join(where, name)[len(folder) + 1:]
+                  for where, folders, files in os.walk(folder)
+                  for name in folders + files)
+
+
+def share(one, other):
+    """How much of two lists is the same."""
+    if len(one) != len(other):
+        raise Failed("  expected: lists of the same length, not %d and %d" %
+                     (len(one), len(other)))
+    return sum(a == b for a, b in zip(one, other)) / len(one)
+
+
+#
+# Data.
+#
+
+def read_images(which, count):
+    """Images of 28 x 28 bytes, and their labels."""
+    paths = [os.path.join(DATASET, which + kind) for kind in
+             ("-images-idx3-ubyte.gz", "-labels-idx1-ubyte.gz")]
+    if all(os.path.exists(path) for path in paths):
+        with gzip.open(paths[0]) as file:
+            file.read(16)
+            pixels = file.read(784 * count)
+        with gzip.open(paths[1]) as file:
+            file.read(8)
+            labels = list(file.read(count))
+        return [pixels[784 * i:784 * (i + 1)] for i in range(count)], labels
+
+    # Ten classes, each around a pattern of its own.
+    Setting.generated = True
+    patterns, chance = random.Random(1), random.Random(which)
+    centres = [[[patterns.uniform(40, 215) for _ in range(7)]
+                for _ in range(7)] for _ in range(10)]
+    images, labels = [], []
+    for _ in range(count):
+        label = chance.randrange(10)
+        centre = centres[label]
+        spots = [[min(255, max(0, chance.gauss(centre[y][x], 60)))
+                  for x in range(7)] for y in range(7)]
+        images.append(bytes(int(spots[y // 4][x // 4]) for y in range(28)
+                            for x in range(28)))
+        labels.append(label)
+    return images, labels
+
+
+def shrink(image):
+    """7 x 7 means of 4 x 4 pixels each, from 0 to 1."""
+    return [sum(sum(image[28 * y + 4 * column:28 * y + 4 * column + 4])
+                for y in range(4 * row, 4 * row + 4)) / (16 * 255)
+            for row in range(7) for column in range(7)]
+
+
+def text_of(rows, separator=","):
+    return "".join(separator.join(value if isinstance(value, str) else
+                                  "%d" % value if isinstance(value, int) else
+                                  "%.6f" % value for value in row) + "\n"
+                   for row in rows)
+
+
+def idx_of(images):
+    return struct.pack(">4B3I", 0, 0, 8, 3, len(images), 28, 28) + \
+        b"".join(images)
+
+
+def idx_labels_of(labels):
+    return struct.pack(">4BI", 0, 0, 8, 1, len(labels)) + bytes(labels)
+
+
+def make_data():
+    os.makedirs(data(""), exist_ok=True)
+    for which, name, count in (("train", "train", TRAIN),
+                               ("t10k", "test", TEST)):
+        images, labels = read_images(which, count)
+        rows = [shrink(image) for image in images]
+        two = [int(label in TOPS) for label in labels]
+        write(data(name + ".csv"), text_of(rows))
+        write(data(name + "_labels.csv"), text_of([x] for x in labels))
+        write(data(name + "_two.csv"), text_of([x] for x in two))
+        write(data(name + "_with_labels.csv"),
+              text_of(row + [label] for row, label in zip(rows, labels)))
+        few = 300
+        write(data(name + "-images-idx3-ubyte"), idx_of(images[:few]))
+        write(data(name + "-labels-idx1-ubyte"), idx_labels_of(labels[:few]))
+        write(data(name + "-images-idx3-ubyte.gz"),
+              gzip.compress(idx_of(images[:few])))
+        write(data(name + "-labels-idx1-ubyte.gz"),
+              gzip.compress(idx_labels_of(labels[:few])))
+        if name == "test":
+            continue
+
+        # Two shards, and what may be wrong with one of them.
+        for rank in range(2):
+            part = slice(rank, None, 2)
+            write(data("shard_%d.csv" % rank), text_of(rows[part]))
+            write(data("shard_labels_%d.csv" % rank),
+                  text_of([x] for x in labels[part]))
+            write(data("shard_two_%d.csv" % rank),
+                  text_of([x] for x in two[part]))
+        write(data("narrow_0.csv"), text_of(rows[0::2]))
+        write(data("narrow_1.csv"), text_of(row[:40] for row in rows[1::2]))
+        write(data("lonely_0.csv"), text_of(rows[0::2]))
+        write(data("bad_two_0.csv"), text_of([x] for x in two[0::2]))
+        write(data("bad_two_1.csv"),
+              text_of([x] for x in two[1::2][:-1] + [7]))
+
+        # Mistakes.
+        write(data("empty.csv"), "")
+        write(data("narrow.csv"), text_of(row[:40] for row in rows))
+        write(data("short_labels.csv"), text_of([x] for x in two[:-1]))
+        write(data("three.csv"), text_of([x] for x in two[:-1] + [2]))
+        write(data("negative.csv"), text_of([x] for x in two[:-1] + [-1]))
+        write(data("half.csv"), text_of([str(x)] for x in two[:-1] + [0.5]))
+        write(data("half_column.csv"), text_of(
+            row + [label] for row, label in zip(rows, two[:-1] + [0.5])))
+        write(data("one_class.csv"), text_of([1] for _ in two))
+        write(data("one_point.csv"), text_of(rows[:1]))
+        write(data("one_label.csv"), text_of([two[:1]]))
+        write(data("three_points.csv"), text_of(rows[:3]))
+        write(data("three_labels.csv"), text_of([x] for x in two[:3]))
+        for word in ("nan", "inf"):
+            bad = [list(row) for row in rows]
+            bad[4][2] = word
+            write(data(word + ".csv"), text_of(bad))
+        bad[4][2] = "shirt"
+        write(data("words.csv"), text_of(bad))
+        write(data("train.xyz"), text_of(rows))
+        write(data("cut-images-idx3-ubyte"), idx_of(images[:few])[:-100])
+        packed = gzip.compress(idx_of(images[:few]))
+        write(data("cut-images-idx3-ubyte.gz"), packed[:len(packed) // 2])
+        write(data("cut-labels-idx1-ubyte"), idx_labels_of(labels[:few])[:-1])
+        write(data("layers.txt"), "# a small network\nlinear:32  # hidden\n"
+              "\n\trelu # linear:99\nlinear:10 logsoftmax\n")
+        write(data("no_layers.txt"), "# nothing\n")
+
+
+def make_models():
+    """Models for the cases that need one, and what can be wrong with one."""
+    folder = data("")
+    for program, name in ((LR, "lr"), (SOFTMAX, "softmax"), (SVM, "svm"),
+                          (FFN, "ffn")):
+        for ending in ("bin", "xml", "json"):
+            model = "%s.%s" % (name, ending)
+            well([our(program)] + training(program, epochs=2) +
+                 ["--seed", 1, "--output_model_file", model], folder)
+            whole = content(folder, model)
+            write(data("cut_" + model), whole[:2 * len(whole) // 3])
+            write(data("garbage_" + model), b"no model at all\n" * 20)
+
+
+LAYERS = "linear:32 relu linear:10 logsoftmax"
+# Of the objective, not of the optimizer: the same for mlpack's own programs.
+# Enough regularization that the best model is unique, and found in short time.
+OBJECTIVE = {LR: ["--lambda", "2"],
+             SOFTMAX: ["--lambda", "0.001"],
+             SVM: ["--lambda", "0.001"],
+             FFN: []}
+OPTIMIZER = {LR: ["--step_size", "0.5", "--batch_size", "16"],
+             SOFTMAX: ["--step_size", "0.5", "--batch_size", "16"],
+             SVM: ["--step_size", "0.05", "--batch_size", "16"],
+             FFN: ["--step_size", "0.05", "--batch_size", "16",
+                   "--update", "momentum"]}
+EPOCHS = {LR: 20, SOFTMAX: 20, SVM: 20, FFN: 20}
+
+
+def labels_of(program, which="train"):
+    return data(which + ("_two.csv" if program == LR else "_labels.csv"))
+
+
+def training(program, epochs=None):
+    """Options to train."""
+    return ["--training_file", data("train.csv"), "--labels_file",
+            labels_of(program), "--epochs", epochs or EPOCHS[program],
+            "--tolerance", "-1"] + OPTIMIZER[program] + OBJECTIVE[program] + \
+        (["--layers", LAYERS] if program == FFN else [])
+
+
+def prediction(model, name):
+    """Options to predict."""
+    return ["--input_model_file", model, "--test_file", data("test.csv"),
+            "--predictions_file", name + ".csv", "--probabilities_file",
+            name + "_probabilities.csv"]
+
+
+#
+# Cases.
+#
+
+CASES = []
+
+
+def case(name, promise, action, light=False):
+    """light: needs little time of any core, and may run beside others."""
+    CASES.append((name, promise, action, light))
+
+
+def program_case(program, ranks, by_mpiexec):
+    """Train and predict, and compare with the serial program of mlpack."""
+    def action(folder):
+        command = (mpi(ranks) if by_mpiexec else []) + [our(program)] + \
+            training(program) + ["--seed", 3, "--output_model_file",
+            "model.bin", "--test_file", data("test.csv"),
+            "--predictions_file", "predictions.csv", "--report_file",
+            "report.json"] + ([] if by_mpiexec else ["--ranks", ranks])
+        result = well(command, folder)
+        expect(tree(folder) == ["model.bin", "predictions.csv", "report.json"],
+               "only model, predictions and report, not %s" % tree(folder),
+               result)
+        report = json.loads(content(folder, "report.json"))
+        expect(report["ranks"] == ranks, "a report of %d ranks, not %s" %
+               (ranks, report["ranks"]), result)
+        mine = numbers(folder, "predictions.csv")
+        accuracy = share(mine, numbers(labels_of(program, "test")))
+        serial = serial_predictions(program)
+        base = share(serial, numbers(labels_of(program, "test")))
+        same = share(mine, serial)
+        note = "accuracy %.3f, serial %.3f, the same %.3f" % (accuracy, base,
+                                                              same)
+        expect(accuracy >= base - WORSE, "accuracy not worse by more than "
+               "%.2f: %s" % (WORSE, note), result)
+        expect(same >= SAME[program], "predictions of which %.2f are the same "
+               "as the serial program's: %s" % (SAME[program], note), result)
+        return note
+    case("%s/%d%s" % (program[len("mlpack_dasgd_"):], ranks,
+         "/mpiexec" if by_mpiexec else ""), "trains at %d rank(s) what the "
+         "serial program trains" % ranks, action)
+
+
+# 500 points: the standard deviation of an accuracy of 0.8 is 0.018; but both
+# models see the same points, so that they differ by less.
+WORSE = 0.03
+SAME = {LR: 0.95, SOFTMAX: 0.95, SVM: 0.93, FFN: 0.85}
+
+
+def serial_predictions(program):
+    """Of mlpack's own program, trained by L-BFGS.  For networks there is none:
+    of one rank, which is plain SGD."""
+    if program not in Setting.models:
+        folder = fresh("serial_" + program)
+        if program == FFN:
+            command = [our(FFN)] + training(FFN) + ["--seed", 2]
+        else:
+            command = [stock(program), "--training_file", data("train.csv"),
+                       "--labels_file", labels_of(program)] + \
+                OBJECTIVE[program]
+        well(command + ["--test_file", data("test.csv"), "--predictions_file",
+                        "serial.csv", "--output_model_file", "serial.bin"],
+             folder)
+        Setting.models[program] = numbers(folder, "serial.csv")
+    return Setting.models[program]
+
+
+for program_, ranks_ in ((LR, 2), (SOFTMAX, 4), (SVM, 1), (FFN, 2)):
+    for ranks__ in (1, 2, 4):
+        program_case(program_, ranks__, False)
+    program_case(program_, ranks_, True)
+
+
+def exchange_case(program):
+    """Models in both directions and in all formats."""
+    def action(folder):
+        for ending in ("bin", "xml", "json"):
+            # Trained at 4 ranks; used here and by mlpack's own program.
+            mine = "ours." + ending
+            well([our(program)] + training(program, epochs=1) +
+                 ["--ranks", 4, "--output_model_file", mine], folder)
+            same_predictions(mine)
+            # The other way round.
+            theirs = "stock." + ending
+            well([stock(program), "--training_file", data("train.csv"),
+                  "--labels_file", labels_of(program), "--max_iterations", 5,
+                  "--output_model_file", theirs] + OBJECTIVE[program], folder)
+            same_predictions(theirs)
+
+    def same_predictions(model):
+        one = well([our(program)] + prediction(model, "ours"), folder_of())
+        two = well([stock(program)] + prediction(model, "stock"), folder_of())
+        for suffix in (".csv", "_probabilities.csv"):
+            expect(content(folder_of(), "ours" + suffix) ==
+                   content(folder_of(), "stock" + suffix), "the same bytes in "
+                   "ours%s and stock%s, of %s" % (suffix, suffix, model), one,
+                   two)
+
+    def folder_of():
+        return os.path.join(Setting.work, re.sub(r"[^\w.-]", "_", name))
+
+    name = "exchange/" + program[len("mlpack_dasgd_"):]
+    case(name, "models go both ways between us and mlpack, as .bin, .xml and "
+         ".json", action)
+
+
+for program_ in STOCK:
+    exchange_case(program_)
+
+
+#
+# No change at all.
+#
+
+def drop_in_trains(folder):
+    command = [Setting.drop_in, "--optimizer", "sgd", "--training_file",
+               data("train.csv"), "--labels_file", labels_of(LR),
+               "--max_iterations", 40000, "--step_size", "0.5",
+               "--batch_size", 16, "--tolerance", "1e-12",
+               "--output_model_file", "model.bin", "--test_file",
+               data("test.csv"), "--predictions_file", "predictions.csv",
+               "--verbose"] + OBJECTIVE[LR]
+    result = well(mpi(2) + command, folder)
+    expect(tree(folder) == ["model.bin", "predictions.csv"],
+           "one model and one file of predictions, not %s" % tree(folder),
+           result)
+    lines = [line for line in (result.out + result.err).split("\n")
+             if "total_time" in line or "Execution parameters" in line]
+    expect(len(lines) == 2, "timers and parameters once, not %s" % lines,
+           result)
+    again = well([stock(LR)] + prediction("model.bin", "stock"), folder)
+    expect(content(folder, "predictions.csv") == content(folder, "stock.csv"),
+           "the same predictions by mlpack's own program", result, again)
+    same = share(numbers(folder, "predictions.csv"), serial_predictions(LR))
+    expect(same >= SAME[LR], "predictions as serial, not %.3f" % same, result)
+    return "%.3f the same as serial" % same
+
+
+def drop_in_decentral(folder):
+    """
+    Rank 0 reads points whose second dimension is zero, rank 1 points whose
+    first is.  The gradients of either are exactly zero where its points are,
+    and training starts from zero.  So whoever trains alone has a zero in the
+    model; that rank 0, which writes it, has none is due to the other's
+    gradients.
+    """
+    chance = random.Random(5)
+    for rank in range(2):
+        rows, labels = [], []
+        for i in range(200):
+            label = i % 2
+            value = chance.gauss(1.5 if label else -1.5, 1)
+            rows.append([value, 0.0] if rank == 0 else [0.0, value])
+            labels.append([label])
+        write(os.path.join(folder, "points_%d.csv" % rank), text_of(rows))
+        write(os.path.join(folder, "labels_%d.csv" % rank), text_of(labels))
+    known = tree(folder)
+
+    def command(rank, model):
+        return [Setting.drop_in, "--optimizer", "sgd", "--training_file",
+                "points_%d.csv" % rank, "--labels_file",
+                "labels_%d.csv" % rank, "--max_iterations", 4000,
+                "--step_size", "0.1", "--batch_size", 10, "--tolerance",
+                "1e-12", "--output_model_file", model]
+
+    def weights(model):
+        found = json.loads(content(folder, model))["model"]
+        values = []
+
+        def collect(node):
+            if isinstance(node, dict):
+                for key, value in node.items():
+                    if key == "elem" or re.fullmatch(r"value\d+", key) and \
+                            isinstance(value, float):
+                        values.append(value)
+                    else:
+                        collect(value)
+            elif isinstance(node, list):
+                for value in node:
+                    collect(value)
+        collect(found)
+        return values
+
+    for rank in range(2):
+        alone = well(command(rank, "alone_%d.json" % rank), folder)
+        found = weights("alone_%d.json" % rank)
+        expect(len(found) == 3, "three weights, not %s" % found, alone)
+        expect(found[2 - rank] == 0 and found[1 + rank] > 0.5, "of rank %d "
+               "alone one weight that is zero and one that is not: %s" %
+               (rank, found), alone)
+    result = well(mpi(1) + command(0, "model.json") + [":", "-n", "1"] +
+                  command(1, "model.json"), folder)
+    expect(tree(folder) == sorted(known + ["alone_0.json", "alone_1.json",
+           "model.json"]), "one model, not %s" % tree(folder), result)
+    found = weights("model.json")
+    expect(len(found) == 3 and found[1] > 0.5 and found[2] > 0.5,
+           "weights from the points of both ranks, not %s" % found, result)
+    return "weights %.3f and %.3f" % (found[1], found[2])
+
+
+case("drop_in/trains", "mlpack's own program trains under mpiexec, prints and "
+     "writes once, and its model is mlpack's", drop_in_trains)
+case("drop_in/decentral", "each rank computes gradients on its own data, and "
+     "applies those of the other", drop_in_decentral)
+
+
+#
+# What is read.
+#
+
+def inputs(folder):
+    """The same numbers in all formats; binary is what a program writes."""
+    for ending in ("csv", "bin"):
+        well([our(SOFTMAX), "--input_model_file", data("softmax.bin"),
+              "--test_file", data("train.csv"), "--probabilities_file",
+              "points." + ending], folder)
+    rows = [line.split(",")
+            for line in content(folder, "points.csv").decode().split()]
+    expect(len(rows) == TRAIN and len(rows[0]) == 10, "probabilities of %d "
+           "points for 10 classes" % TRAIN)
+    write(os.path.join(folder, "points.tsv"), text_of(rows, "\t"))
+    write(os.path.join(folder, "points.txt"), text_of(rows, " "))
+    write(os.path.join(folder, "points.arff"), "@relation points\n\n" +
+          "".join("@attribute a%d numeric\n" % i for i in range(10)) +
+          "\n@data\n" + text_of(rows))
+    labels = content(data("train_labels.csv")).decode().split()
+    write(os.path.join(folder, "last_column.csv"),
+          text_of(row + [label] for row, label in zip(rows, labels)))
+    for program in (LR, SOFTMAX, SVM, FFN):
+        if program == LR:
+            labels = content(data("train_two.csv")).decode().split()
+            write(os.path.join(folder, "last_column_two.csv"),
+                  text_of(row + [label] for row, label in zip(rows, labels)))
+        models = {}
+        for ending in ("csv", "tsv", "txt", "arff", "bin", "last column"):
+            last = ending == "last column"
+            command = [our(program), "--training_file", "last_column%s.csv" %
+                       ("_two" if program == LR else "") if last else
+                       "points." + ending, "--epochs", 1, "--seed", 7,
+                       "--output_model_file", "model.bin"] + \
+                ([] if last else ["--labels_file", labels_of(program)]) + \
+                (["--layers", "linear:10 logsoftmax"] if program == FFN else
+                 [])
+            result = well(command, folder)
+            models[ending] = content(folder, "model.bin")
+            expect(models[ending] == models["csv"], "the same model from %s "
+                   "as from csv" % ending, result)
+
+
+case("inputs", "CSV, TSV, text, ARFF and binary, labels apart or as the last "
+     "column, are all the same", inputs)
+
+
+#
+# What is printed.
+#
+
+SHARED_OPTIONS = ("step_size batch_size max_iterations tolerance update "
+                  "topology sharing ranks sharded report_file trace_file "
+                  "progress seed help info verbose version").split()
+OPTIONS = {
+    LR: "training_file labels_file lambda input_model_file output_model_file "
+        "test_file predictions_file probabilities_file decision_boundary "
+        "print_training_accuracy",
+    SOFTMAX: "training_file labels_file lambda input_model_file "
+        "output_model_file test_file test_labels_file predictions_file "
+        "probabilities_file number_of_classes no_intercept",
+    SVM: "training_file labels_file lambda delta num_classes no_intercept "
+        "input_model_file output_model_file test_file test_labels_file "
+        "predictions_file probabilities_file",
+    FFN: "training_file labels_file test_file test_labels_file layers "
+        "layers_file input_shape input_model_file output_model_file "
+        "predictions_file probabilities_file"}
+
+
+def help_case(program):
+    def action(folder):
+        result = well([our(program), "--help"], folder)
+        expect(result.err == "", "nothing on standard error", result)
+        for option in SHARED_OPTIONS + OPTIONS[program].split():
+            expect(re.search(r"^  --%s( \(-.\))? \[" % option, result.out,
+                             re.M), "option --%s, with its type" % option,
+                   result)
+        for line in result.out.split("\n"):
+            expect(len(line) <= 80, "lines of at most 80 characters, not '%s'"
+                   % line)
+        path = os.path.join(HERE, "help", program + ".txt")
+        if Setting.update:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            write(path, result.out)
+        expect(os.path.exists(path), "a snapshot %s; --update-snapshots writes "
+               "it" % path)
+        expect(content(path).decode() == result.out, "the text of %s; if the "
+               "new one is right, --update-snapshots keeps it" % path, result)
+        short = well([our(program), "-h"], folder)
+        expect(short.out == result.out, "the same from -h", short)
+        both = well(mpi(2) + [our(program), "--help"], folder)
+        expect(both.out.replace("\r", "") == result.out, "the same, once, on "
+               "two ranks", both)
+    case("help/" + program[len("mlpack_dasgd_"):], "--help is as it was, and "
+         "has every option", action, light=True)
+
+
+for program_ in PROGRAMS:
+    help_case(program_)
+
+
+def version(folder):
+    for program in PROGRAMS:
+        for option in ("--version", "-V"):
+            result = well([our(program), option], folder)
+            expect(re.fullmatch(program + r": part of dasgd \d+\.\d+\.\d+, "
+                   r"with mlpack \d+\.\d+\.\d+\.?\n", result.out),
+                   "'%s: part of dasgd X.Y.Z, with mlpack X.Y.Z.'" % program,
+                   result)
+
+
+def info(folder):
+    entry = well([our(LR), "--info", "training"], folder)
+    expect(entry.out.startswith("  --training_file (-t) [2-d matrix file]") and
+           "training set" in entry.out and "--labels" not in entry.out,
+           "the description of --training_file alone", entry)
+    for asked in ("training_file", "t", "--training_file"):
+        other = well([our(LR), "--info=" + asked], folder)
+        expect(other.out == entry.out, "the same as of 'training'", other,
+               entry)
+    default = well([our(LR), "--info", "b"], folder)
+    expect("--batch_size (-b) [int] " in default.out and "Default value 32." in
+           " ".join(default.out.split()), "type and default of -b", default)
+
+
+def verbose(folder):
+    result = well(mpi(2) + [our(LR)] + training(LR, epochs=1) +
+                  ["--output_model_file", "model.bin", "-v"], folder)
+    text = result.out + result.err
+    for line in ("Execution parameters:", "Program timers:",
+                 "  total_time: ", "  logistic_regression_optimization: ",
+                 "  loading_data: ", "  saving_data: ", "  batch_size: 16",
+                 "  training: '%s' (%dx49 matrix)" % (data("train.csv"),
+                                                      TRAIN),
+                 "  output_model: 'model.bin'"):
+        expect(text.count(line) == 1, "'%s', once" % line, result)
+    expect("[INFO ]" in text, "mlpack's [INFO ]", result)
+    quiet = well([our(LR)] + training(LR, epochs=1) +
+                 ["--output_model_file", "model.bin"], folder)
+    expect(quiet.out + quiet.err == "", "nothing without --verbose", quiet)
+
+
+def aliases(folder):
+    pairs = {
+        LR: "t=training_file l=labels_file L=lambda=2 M=output_model_file "
+            "T=test_file P=predictions_file p=probabilities_file "
+            "d=decision_boundary=0.4 s=step_size=0.1 b=batch_size=8 "
+            "e=tolerance=0.1 u=update=momentum g=topology=ring E=epochs=2 "
+            "R=ranks=1 a=print_training_accuracy",
+        SOFTMAX: "t=training_file l=labels_file r=lambda=0.01 "
+            "M=output_model_file T=test_file p=predictions_file "
+            "P=probabilities_file c=number_of_classes=10 N=no_intercept "
+            "L=test_labels_file s=step_size=0.1 n=max_iterations=4000",
+        SVM: "t=training_file l=labels_file r=lambda=0.01 d=delta=0.5 "
+            "c=num_classes=10 N=no_intercept M=output_model_file T=test_file "
+            "P=predictions_file p=probabilities_file L=test_labels_file "
+            "a=step_size=0.1 s=seed=9 n=max_iterations=4000",
+        FFN: "t=training_file l=labels_file T=test_file L=test_labels_file "
+            "M=output_model_file P=predictions_file p=probabilities_file "
+            "s=step_size=0.1 n=max_iterations=4000 i=input_shape=7x7x1"}
+    for program, text in pairs.items():
+        values = {"training_file": data("train.csv"),
+                  "labels_file": labels_of(program),
+                  "test_file": data("test.csv"),
+                  "test_labels_file": labels_of(program, "test"),
+                  "output_model_file": "model.bin",
+                  "predictions_file": "p.csv", "probabilities_file": "q.csv"}
+        seen = []
+        for long in (True, False):
+            command = [our(program)]
+            for pair in text.split():
+                alias, name, *value = pair.split("=")
+                command.append("--" + name if long else "-" + alias)
+                command += value or ([values[name]] if name in values else [])
+            if program != SVM:
+                command += ["--seed", 9]
+            if program == FFN:
+                command += ["--layers" if long else "-y",
+                            "linear:10 logsoftmax"]
+            result = well(command, folder)
+            seen.append([content(folder, name)
+                         for name in ("model.bin", "p.csv", "q.csv")])
+        expect(seen[0] == seen[1], "the same outputs from aliases as from "
+               "names", result)
+
+
+case("version", "--version tells both versions", version, light=True)
+case("info", "--info tells of one option, by name or alias", info, light=True)
+case("verbose", "--verbose lists parameters and timers, once", verbose,
+     light=True)
+case("aliases", "-x means --name", aliases, light=True)
+
+
+def manuals(folder):
+    for program in PROGRAMS:
+        page = our(program + ".1")
+        expect(os.path.exists(page), "the manual page " + page)
+        text = content(page).decode()
+        expect(text.startswith(".TH "), ".TH at the beginning of " + page)
+        for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLE",
+                        "OPTIONAL INPUT OPTIONS"):
+            expect(".SH %s\n" % section in text, ".SH %s in %s" % (section,
+                                                                  page))
+        for option in SHARED_OPTIONS + OPTIONS[program].split():
+            expect("\\-\\-" + option in text, "--%s in %s" % (option, page))
+        if shutil.which("man"):
+            result = run(["env", "LC_ALL=C.UTF-8", "MANROFFSEQ=", "MANWIDTH=80",
+                          "man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8",
+                          "-Z", page], folder)
+            result.out = ""
+            expect(result.status == 0 and result.err == "", "no warning", result)
+
+
+case("manuals", "every program has a manual page, which man reads without a "
+     "warning", manuals, light=True)
+
+
+#
+# Mistakes.
+#
+
+def given(program, **changes):
+    """Options of a run that would succeed, but for the changes; None leaves an
+    option out, True makes it a flag."""
+    options = {"training_file": data("train.csv"),
+               "labels_file": labels_of(program), "epochs": 1,
+               "output_model_file": "model.bin", "test_file": data("test.csv"),
+               "predictions_file": "predictions.csv",
+               "report_file": "report.json", "trace_file": "trace.json"}
+    if program == FFN:
+        options["layers"] = LAYERS
+    options.update(changes)
+    words = []
+    for name, value in options.items():
+        if value is not None:
+            words += ["--" + name] + ([] if value is True else [value])
+    return words
+
+
+def applying(program, model, **changes):
+    """The same, to use a model."""
+    return given(program, **dict({"training_file": None, "labels_file": None,
+                                  "epochs": None, "layers": None,
+                                  "output_model_file": None,
+                                  "report_file": None, "trace_file": None,
+                                  "input_model_file": model}, **changes))
+
+
+def plain(text):
+    """Without colours."""
+    return re.sub(r"\033\[[\d;]*m", "", text)
+
+
+def refused(folder, command, needles, before=()):
+    """Non-zero, soon; one message that has all these words; nothing left."""
+    for name in before:
+        os.makedirs(os.path.join(folder, name))
+    known = tree(folder)
+    result = run(command, folder, timeout=30)
+    expect(isinstance(result.status, int) and result.status != 0, "an exit "
+           "status other than 0", result)
+    # A rank that was killed by the system is no rank that gave up.
+    expect(result.status == 1, "exit status 1", result)
+    expect(result.seconds < 20, "less than 20 s", result)
+    err, out = plain(result.err), plain(result.out)
+    expect(err.count("[FATAL]") == 1 and "[FATAL]" not in out,
+           "[FATAL] once, on standard error", result)
+    message = err[err.index("[FATAL]"):].split("\n")[0]
+    for needle in needles:
+        expect(needle in message, "'%s' in the message" % needle, result)
+    # Where mlpack's loaders tell more, they do so before.
+    expect(err.count(message[len("[FATAL] "):]) == 1, "the message once",
+           result)
+    expect(tree(folder) == known, "no file, not %s" % tree(folder), result)
+    return message
+
+
+def mistake(name, program, words, *needles, before=(), ranks=(1, 2)):
+    """A mistake that is the same on all ranks; words are found late, when data
+    has a place."""
+    for count in ranks:
+        def action(folder, count=count):
+            command = (mpi(count) if count > 1 else []) + [our(program)] + \
+                words()
+            return refused(folder, command, [needle() if callable(needle) else
+                                             needle for needle in needles],
+                           before)
+        case("mistake/%s/%d" % (name, count), "a mistake is told once, with "
+             "its parameter, and leaves nothing", action, light=True)
+
+
+mistake("missing_file", LR, lambda: given(LR, training_file="absent.csv"),
+        "'--training_file (-t)'", "'absent.csv'", "No such file")
+mistake("missing_labels", SOFTMAX,
+        lambda: given(SOFTMAX, labels_file="absent.csv"),
+        "'--labels_file (-l)'", "'absent.csv'")
+mistake("missing_test", SVM, lambda: given(SVM, test_file="absent.csv"),
+        "'--test_file (-T)'", "'absent.csv'")
+mistake("missing_model", LR, lambda: applying(LR, "absent.bin"),
+        "'--input_model_file (-m)'", "'absent.bin'")
+mistake("missing_file_ffn", FFN, lambda: given(FFN, training_file="absent.csv"),
+        "'--training_file (-t)'", "'absent.csv'", "No such file")
+mistake("missing_layers_file", FFN,
+        lambda: given(FFN, layers=None, layers_file="absent.txt"),
+        "'--layers_file (-Y)'", "'absent.txt'")
+mistake("empty_file", LR, lambda: given(LR, training_file=data("empty.csv")),
+        "'--training_file (-t)'", "empty.csv'", "empty")
+mistake("empty_file_ffn", FFN,
+        lambda: given(FFN, training_file=data("empty.csv")),
+        "'--training_file (-t)'", "empty.csv'", "empty")
+mistake("directory", LR, lambda: given(LR, training_file="folder"),
+        "'--training_file (-t)'", "'folder'", before=["folder"])
+mistake("directory_ffn", FFN, lambda: given(FFN, training_file="folder.csv"),
+        "'--training_file (-t)'", "'folder.csv'", before=["folder.csv"])
+mistake("directory_model", LR, lambda: applying(LR, "folder.bin"),
+        "'--input_model_file (-m)'", "'folder.bin'", before=["folder.bin"])
+mistake("label_count", LR,
+        lambda: given(LR, labels_file=data("short_labels.csv")),
+        "'--labels_file (-l)'", "'--training_file (-t)'", str(TRAIN),
+        str(TRAIN - 1))
+mistake("label_count_ffn", FFN,
+        lambda: given(FFN, labels_file=data("short_labels.csv")),
+        "'--labels_file (-l)'", "'--training_file (-t)'", str(TRAIN),
+        str(TRAIN - 1))
+mistake("test_label_count", SOFTMAX,
+        lambda: given(SOFTMAX, test_labels_file=data("three.csv")),
+        "'--test_labels_file (-L)'", "'--test_file (-T)'", str(TRAIN),
+        str(TEST))
+mistake("label_range", LR, lambda: given(LR, labels_file=data("three.csv")),
+        "'--labels_file (-l)'", "from 0 to 1", "row %d there is 2" % TRAIN,
+        "mlpack_dasgd_softmax_regression")
+mistake("label_range_softmax", SOFTMAX,
+        lambda: given(SOFTMAX, number_of_classes=5), "'--labels_file (-l)'",
+        "from 0 to 4", "'--number_of_classes (-c)'")
+mistake("label_range_svm", SVM, lambda: given(SVM, num_classes=5),
+        "'--num_classes (-c)'", "(5)", "10 different labels")
+mistake("label_range_ffn", FFN,
+        lambda: given(FFN, layers="linear:5 logsoftmax"),
+        "'--labels_file (-l)'", "from 0 to 4", "5 outputs")
+mistake("negative_label", LR,
+        lambda: given(LR, labels_file=data("negative.csv")),
+        "'--labels_file (-l)'", "-1")
+mistake("half_label", LR, lambda: given(LR, labels_file=data("half.csv")),
+        "'--labels_file (-l)'", "0.5")
+mistake("half_label_ffn", FFN, lambda: given(FFN,
+        labels_file=data("half.csv")), "'--labels_file (-l)'", "0.5")
+mistake("half_label_column", LR, lambda: given(
+        LR, training_file=data("half_column.csv"), labels_file=None),
+        "'--training_file (-t)'", "0.5", "row %d" % TRAIN)
+mistake("one_class", SOFTMAX,
+        lambda: given(SOFTMAX, labels_file=data("one_class.csv")),
+        "'--labels_file (-l)'", "at least 2 classes")
+mistake("topology", LR, lambda: given(LR, topology="star"),
+        "'--topology (-g)'", "(star)")
+mistake("topology_of_other_size", LR, lambda: given(LR, topology="mesh:3x3"),
+        "'--topology (-g)'", "(mesh:3x3)", "9", ranks=(2,))
+mistake("layer", FFN, lambda: given(FFN, layers="lineer:10 logsoftmax"),
+        "'--layers (-y)'", "'lineer:10'", "did you mean 'linear'?")
+mistake("layer_in_file", FFN, lambda: given(
+        FFN, layers=None, layers_file=data("train_two.csv")),
+        "'--layers_file (-Y)'", "layer 1")
+mistake("no_layers_in_file", FFN, lambda: given(
+        FFN, layers=None, layers_file=data("no_layers.txt")),
+        "'--layers_file (-Y)'", "no layers")
+mistake("no_layers", FFN, lambda: given(FFN, layers=None), "'--layers (-y)'",
+        "'--layers_file (-Y)'")
+mistake("shape", FFN, lambda: given(FFN, input_shape="8x8x1"),
+        "'--input_shape (-i)'", "8x8x1", "64", "49")
+mistake("shape_is_none", FFN, lambda: given(FFN, input_shape="7x-7"),
+        "'--input_shape (-i)'", "7x-7")
+mistake("shape_of_layers", FFN, lambda: given(
+        FFN, input_shape="7x7x1", layers="conv:4x9x9 linear:10 logsoftmax"),
+        "'--layers (-y)'", "conv:4x9x9", "9", "7")
+mistake("shape_is_flat", FFN, lambda: given(
+        FFN, layers="conv:4x3x3 linear:10 logsoftmax"), "'--layers (-y)'",
+        "conv:4x3x3", "flat (49 values)")
+mistake("too_many_ranks", LR, lambda: given(
+        LR, training_file=data("three_points.csv"),
+        labels_file=data("three_labels.csv"), ranks=4), "3 points", "4 ranks",
+        "'--ranks", ranks=(1,))
+mistake("too_many_ranks", LR, lambda: given(
+        LR, training_file=data("one_point.csv"),
+        labels_file=data("one_label.csv")), "1 point", "2 ranks", "'--ranks",
+        ranks=(2,))
+mistake("no_folder", LR, lambda: given(
+        LR, output_model_file="nowhere/model.bin"),
+        "'--output_model_file (-M)'", "'nowhere/model.bin'", "No such file")
+mistake("no_folder_predictions", SVM, lambda: given(
+        SVM, predictions_file="nowhere/p.csv"), "'--predictions_file (-P)'",
+        "'nowhere/p.csv'")
+mistake("no_folder_report", SOFTMAX, lambda: given(
+        SOFTMAX, report_file="nowhere/r.json"), "'--report_file", "nowhere")
+mistake("no_folder_trace", FFN, lambda: given(FFN,
+        trace_file="nowhere/t.json"), "'--trace_file", "nowhere")
+mistake("output_is_folder", LR, lambda: given(
+        LR, output_model_file="folder.bin"), "'--output_model_file (-M)'",
+        "'folder.bin'", "directory", before=["folder.bin"])
+mistake("report_is_folder", LR, lambda: given(LR, report_file="folder"),
+        "'--report_file", "'folder'", "directory", before=["folder"])
+mistake("output_ending", LR, lambda: given(LR, output_model_file="model.dat"),
+        "'--output_model_file (-M)'", "'model.dat'", ".bin, .xml, .json")
+mistake("output_ending_ffn", FFN, lambda: given(FFN,
+        predictions_file="p.xyz"), "'--predictions_file (-P)'", "'p.xyz'",
+        ".csv")
+mistake("output_twice", LR, lambda: given(
+        LR, predictions_file="o.csv", probabilities_file="o.csv"), "'o.csv'",
+        "'--predictions_file (-P)'", "'--probabilities_file (-p)'")
+mistake("input_ending", LR, lambda: given(
+        LR, training_file=data("train.xyz")), "'--training_file (-t)'",
+        "train.xyz'", ".csv")
+mistake("model_ending", LR, lambda: applying(LR, data("train.csv")),
+        "'--input_model_file (-m)'", "train.csv'", ".bin, .xml or .json")
+for kind_ in ("cut", "garbage"):
+    for program_, name_ in ((LR, "lr"), (SOFTMAX, "softmax"), (SVM, "svm"),
+                            (FFN, "ffn")):
+        for ending_ in ("bin", "xml", "json"):
+            file_ = "%s_%s.%s" % (kind_, name_, ending_)
+            mistake("damaged/" + file_, program_, lambda program=program_,
+                    file=file_: applying(program, data(file)),
+                    "'--input_model_file (-m)'", file_ + "'",
+                    ranks=(1, 2) if kind_ == "cut" and program_ == LR else
+                    (1,))
+for program_ in PROGRAMS:
+    for other_, name_ in ((LR, "lr"), (SOFTMAX, "softmax"), (SVM, "svm"),
+                          (FFN, "ffn")):
+        if other_ == program_:
+            continue
+        for ending_ in ("bin", "json"):
+            file_ = name_ + "." + ending_
+            mistake("other_model/%s/%s" % (program_[len("mlpack_dasgd_"):],
+                    file_), program_, lambda program=program_, file=file_:
+                    applying(program, data(file)), "'--input_model_file (-m)'",
+                    file_ + "'", ranks=(1, 2) if program_ == LR and
+                    other_ == SOFTMAX else (1,))
+mistake("batch_size", LR, lambda: given(LR, batch_size=-5),
+        "'--batch_size (-b)'", "(-5)")
+mistake("batch_size_zero", FFN, lambda: given(FFN, batch_size=0),
+        "'--batch_size (-b)'", "(0)")
+mistake("step_size", SVM, lambda: given(SVM, step_size="-0.1"),
+        "'--step_size (-a)'", "-0.1")
+mistake("step_size_nan", LR, lambda: given(LR, step_size="nan"),
+        "'--step_size (-s)'", "nan")
+mistake("lambda", SOFTMAX, lambda: given(SOFTMAX, **{"lambda": "-1"}),
+        "'--lambda (-r)'", "-1")
+mistake("update", LR, lambda: given(LR, update="adagrad"), "'--update (-u)'",
+        "'adagrad'", "'momentum'")
+mistake("sharing", LR, lambda: given(LR, sharing="fair"), "'--sharing'",
+        "'fair'", "'dynamic'")
+mistake("ranks", LR, lambda: given(LR, ranks=0), "'--ranks", "(0)")
+mistake("ranks_differ", LR, lambda: given(LR, ranks=3), "'--ranks", "(3)",
+        "2", ranks=(2,))
+mistake("epochs_and_iterations", LR, lambda: given(LR, max_iterations=100),
+        "'--max_iterations (-n)'", "'--epochs (-E)'")
+mistake("test_dimensions", LR, lambda: given(LR, test_file=data("narrow.csv")),
+        "'--test_file (-T)'", "(40)", "(49)")
+mistake("test_dimensions_softmax", SOFTMAX, lambda: applying(
+        SOFTMAX, data("softmax.bin"), test_file=data("narrow.csv")),
+        "'--test_file (-T)'", "(40)", "(49)")
+mistake("test_dimensions_svm", SVM, lambda: applying(
+        SVM, data("svm.bin"), test_file=data("narrow.csv")),
+        "'--test_file (-T)'", "(40)", "(49)")
+mistake("test_dimensions_ffn", FFN, lambda: applying(
+        FFN, data("ffn.bin"), test_file=data("narrow.csv")),
+        "'--test_file (-T)'", "(40)", "(49)")
+mistake("model_dimensions", LR, lambda: given(
+        LR, training_file=data("narrow.csv"), input_model_file=data("lr.bin"),
+        test_file=None, predictions_file=None), "'--input_model_file (-m)'",
+        "49", "40")
+mistake("nan", LR, lambda: given(LR, training_file=data("nan.csv")),
+        "'--training_file (-t)'", "row 5, column 3")
+mistake("inf_ffn", FFN, lambda: given(FFN, training_file=data("inf.csv")),
+        "'--training_file (-t)'", "row 5, column 3")
+mistake("words", LR, lambda: given(LR, training_file=data("words.csv")),
+        "'--training_file (-t)'", "words.csv'")
+mistake("words_ffn", FFN, lambda: given(FFN, training_file=data("words.csv")),
+        "'--training_file (-t)'", "words.csv'")
+for ending_ in ("", ".gz"):
+    mistake("idx_cut" + ending_, FFN, lambda ending=ending_: given(
+            FFN, training_file=data("cut-images-idx3-ubyte" + ending),
+            labels_file=data("train-labels-idx1-ubyte")),
+            "'--training_file (-t)'", "cut-images-idx3-ubyte" + ending_,
+            "damaged")
+mistake("idx_cut_labels", FFN, lambda: given(
+        FFN, training_file=data("train-images-idx3-ubyte"),
+        labels_file=data("cut-labels-idx1-ubyte")), "'--labels_file (-l)'",
+        "cut-labels-idx1-ubyte", "damaged")
+mistake("idx_without_labels", FFN, lambda: given(
+        FFN, training_file=data("train-images-idx3-ubyte"), labels_file=None),
+        "'--labels_file (-l)'", "'--training_file (-t)'")
+mistake("idx_mixed_up", FFN, lambda: given(
+        FFN, training_file=data("train-labels-idx1-ubyte"),
+        labels_file=data("train-images-idx3-ubyte")),
+        "train-labels-idx1-ubyte", "mixed up")
+mistake("option", LR, lambda: given(LR, trainin=data("train.csv")),
+        "--trainin", "did you mean '--training_file'?")
+mistake("option_near", FFN, lambda: given(FFN, epoch=1), "--epoch",
+        "did you mean '--epochs'?")
+mistake("no_number", LR, lambda: given(LR, epochs="ten"), "--epochs", "ten",
+        "int")
+mistake("no_value", LR, lambda: given(LR) + ["--seed"], "--seed")
+mistake("nothing", LR, lambda: [], "'--training_file (-t)'",
+        "'--input_model_file (-m)'")
+mistake("info", SVM, lambda: ["--info", "lamda"], "lamda")
+mistake("diverged", FFN, lambda: given(FFN, step_size="1e300"),
+        "'--step_size (-s)'", "1e+300")
+
+
+def no_mistake_by_ranks(folder):
+    """A mistake that is found before ranks are started, and one after."""
+    refused(folder, [our(LR)] + given(LR, batch_size=-5, ranks=2),
+            ["'--batch_size (-b)'", "(-5)"])
+    return refused(folder, [our(LR)] + given(
+        LR, labels_file=data("three.csv"), ranks=2), ["'--labels_file (-l)'"])
+
+
+case("mistake/ranks/--ranks", "with --ranks, too, a mistake is told once",
+     no_mistake_by_ranks, light=True)
+
+
+#
+# Shards.
+#
+
+def shards(folder):
+    notes = []
+    for program in (LR, FFN):
+        labels = "shard_two_{rank}.csv" if program == LR else \
+            "shard_labels_{rank}.csv"
+        for launch in ("--ranks", "mpiexec"):
+            words = given(program, training_file=data("shard_{rank}.csv"),
+                          labels_file=data(labels), sharded=True,
+                          epochs=EPOCHS[program], seed=3, trace_file=None,
+                          tolerance=-1) + OPTIMIZER[program] + \
+                OBJECTIVE[program]
+            command = [our(program)] + words + ["--ranks", 2] \
+                if launch == "--ranks" else mpi(2) + [our(program)] + words
+            result = well(command, folder)
+            report = json.loads(content(folder, "report.json"))
+            expect(report["data"] == "sharded" and report["epoch_points"] ==
+                   TRAIN, "a report of sharded data, %d points" % TRAIN,
+                   result)
+            truth = numbers(labels_of(program, "test"))
+            accuracy = share(numbers(folder, "predictions.csv"), truth)
+            base = share(serial_predictions(program), truth)
+            notes.append("%.3f, whole %.3f" % (accuracy, base))
+            expect(accuracy >= base - WORSE, "an accuracy as with whole data, "
+                   + notes[-1], result)
+    return "; ".join(notes)
+
+
+case("sharded/trains", "two shards give a model as good as all data", shards)
+
+
+def shard_mistake(name, program, needles, **changes):
+    for launch in ("--ranks", "mpiexec"):
+        def action(folder, launch=launch):
+            words = given(program, sharded=True, **{
+                key: data(value) for key, value in changes.items()})
+            command = [our(program)] + words + ["--ranks", 2] \
+                if launch == "--ranks" else mpi(2) + [our(program)] + words
+            return refused(folder, command, needles)
+        case("sharded/%s/%s" % (name, launch), "what is wrong on one rank is "
+             "told once, with the rank", action, light=True)
+
+
+for program_, labels_ in ((LR, "shard_two_{rank}.csv"),
+                          (FFN, "shard_labels_{rank}.csv")):
+    suffix_ = "_ffn" if program_ == FFN else ""
+    shard_mistake("missing" + suffix_, program_, ["rank 1", "lonely_1.csv'",
+                  "'--training_file (-t)'"],
+                  training_file="lonely_{rank}.csv", labels_file=labels_)
+    shard_mistake("dimensions" + suffix_, program_, ["49 dimensions on rank 0",
+                  "40 on rank 1", "'--training_file (-t)'"],
+                  training_file="narrow_{rank}.csv", labels_file=labels_)
+shard_mistake("labels", LR, ["rank 1", "'--labels_file (-l)'", "there is 7"],
+              training_file="shard_{rank}.csv", labels_file="bad_two_{rank}.csv")
+shard_mistake("labels_missing", SVM, ["rank 1", "'--labels_file (-l)'",
+              "lonely_1.csv'"], training_file="shard_{rank}.csv",
+              labels_file="lonely_{rank}.csv")
+
+
+#
+# Accounts of a training.
+#
+
+def accounts(folder):
+    for ranks in (1, 2, 3):
+        for name in tree(folder):
+            os.remove(os.path.join(folder, name))
+        result = well([our(SOFTMAX)] + given(SOFTMAX, ranks=ranks), folder)
+        expect(tree(folder) == ["model.bin", "predictions.csv", "report.json",
+                                "trace.json"], "four files, not %s" %
+               tree(folder), result)
+        report = json.loads(content(folder, "report.json"))
+        expect(report["ranks"] == ranks and report["epoch_points"] == TRAIN and
+               report["points"] >= TRAIN, "a report of %d ranks and %d points"
+               % (ranks, TRAIN), result)
+        trace = json.loads(content(folder, "trace.json"))
+        events = trace["traceEvents"] if isinstance(trace, dict) else trace
+        tracks = {(event.get("pid"), event.get("tid")) for event in events
+                  if event.get("ph") == "X"}
+        expect(len(tracks) == ranks, "a trace with %d tracks, not %d" %
+               (ranks, len(tracks)), result)
+
+
+case("accounts", "--report_file and --trace_file are JSON, of all ranks",
+     accounts, light=True)
+
+
+#
+# Progress.
+#
+
+PROGRESS = re.compile(r"epoch \d+/\d+  loss \d+\.\d+  \d+ gradients/s  "
+                      r"staleness \d+\.\d  \d+:\d\d left")
+
+
+def on_terminal(command, folder, timeout=60):
+    """Run with a terminal for standard error; its text is that of both."""
+    command = [str(word) for word in command]
+    begin = time.monotonic()
+    master, slave = pty.openpty()
+    process = start(command, folder, stdout=slave, stderr=slave)
+    os.close(slave)
+    text = b""
+    try:
+        while time.monotonic() < begin + timeout:
+            if not select.select([master], [], [], 1)[0]:
+                continue
+            try:
+                piece = os.read(master, 65536)
+            except OSError:
+                break  # Linux says so when nobody has it open any more.
+            if not piece:
+                break
+            text += piece
+        process.wait(max(0.1, begin + timeout - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        end_job(process)
+    finally:
+        os.close(master)
+    return Result(command, process.returncode, "", text.decode(),
+                  time.monotonic() - begin)
+
+
+def progress(folder):
+    words = training(LR, epochs=5) + ["--output_model_file", "model.bin",
+                                      "--progress"]
+    for command in ([our(LR)] + words, [our(LR)] + words + ["--ranks", 2],
+                    mpi(2) + [our(LR)] + words):
+        shown = on_terminal(command, folder)
+        expect(shown.status == 0, "exit status 0", shown)
+        lines = PROGRESS.findall(shown.err)
+        expect(len(lines) >= 5, "a line of progress for each of 5 epochs, at "
+               "least", shown)
+        expect(lines[-1].startswith("epoch 5/5 "), "the last epoch at the "
+               "end", shown)
+        expect(shown.err.count("\n") == 1, "one line, rewritten", shown)
+        quiet = well(command, folder)
+        expect(quiet.out + quiet.err == "", "nothing without a terminal", quiet)
+    return lines[-1]
+
+
+case("progress", "--progress shows one line on a terminal, and else nothing",
+     progress)
+
+
+#
+# Networks.
+#
+
+def ffn_layers_file(folder):
+    models = []
+    for words in ({}, {"layers": None, "layers_file": data("layers.txt")},
+                  {"input_shape": "49"}):
+        result = well([our(FFN)] + given(FFN, seed=4, **words), folder)
+        models.append(content(folder, "model.bin"))
+        expect(models[-1] == models[0], "the model of --layers alone", result)
+    expect(re.search(r"1 +Linear +32 +1600\b", result.out) and
+           re.search(r"3 +Linear +10 +330\b", result.out) and
+           re.search(r"Total +1930\b", result.out), "a table of layers with "
+           "32 and 10 outputs, 1930 parameters in all", result)
+
+
+def ffn_shape(folder):
+    result = well([our(FFN)] + given(FFN, input_shape="7x7x1", ranks=2,
+                  layers="conv:4x3x3 relu maxpool:2x2 linear:10 logsoftmax",
+                  test_labels_file=labels_of(FFN, "test")), folder)
+    # 5x5x4 after the convolution, 2x2x4 after pooling.
+    for row in (r"Convolution +5x5x4 +40\b", r"MaxPooling +2x2x4 +0\b",
+                r"Linear +10 +170\b", r"Total +210\b"):
+        expect(len(re.findall(row, result.out)) == 1, "a row '%s', once" % row,
+               result)
+    confusion(folder, result)
+
+
+def confusion(folder, result):
+    """The table must agree with the predictions that were saved."""
+    found = re.search(r"test accuracy (\d+\.\d+) % \((\d+) of (\d+)\)",
+                      result.out)
+    expect(found, "the accuracy", result)
+    rows = [[int(word) for word in match.group(2).split()]
+            for match in re.finditer(
+                r"^ +(\d+)((?: +\d+){10}) +\d+\.\d %$", result.out, re.M)]
+    expect(len(rows) == 10, "ten rows of the confusion matrix", result)
+    truth = numbers(labels_of(FFN, "test"))
+    mine = numbers(folder, "predictions.csv")
+    counts = [[0] * 10 for _ in range(10)]
+    for label, predicted in zip(truth, mine):
+        counts[label][predicted] += 1
+    expect(rows == counts, "the confusion matrix of the predictions, %s" %
+           counts, result)
+    right = sum(counts[i][i] for i in range(10))
+    expect(sum(map(sum, rows)) == TEST and int(found.group(3)) == TEST and
+           int(found.group(2)) == right and
+           found.group(1) == "%.2f" % (100 * right / TEST),
+           "%d right of %d" % (right, TEST), result)
+
+
+def ffn_models(folder):
+    seen = []
+    for ending in ("bin", "xml", "json"):
+        trained = well([our(FFN)] + given(
+            FFN, seed=4, output_model_file="model." + ending,
+            probabilities_file="probabilities.csv"), folder)
+        loaded = well([our(FFN)] + prediction("model." + ending, "loaded") +
+                      ["--test_labels_file", labels_of(FFN, "test")], folder)
+        expect(content(folder, "predictions.csv") ==
+               content(folder, "loaded.csv"), "the same predictions of the "
+               "loaded model", trained, loaded)
+        seen.append((content(folder, "probabilities.csv"),
+                     content(folder, "loaded_probabilities.csv")))
+        # Whoever writes digits may lose some.
+        expect(ending != "bin" or seen[-1][0] == seen[-1][1], "the same "
+               "probabilities", trained, loaded)
+        shutil.copy(os.path.join(folder, "loaded.csv"),
+                    os.path.join(folder, "predictions.csv"))
+        confusion(folder, loaded)
+
+
+def ffn_continues(folder):
+    first = well([our(FFN)] + given(FFN, epochs=2, seed=4), folder)
+    more = well([our(FFN)] + given(
+        FFN, layers=None, epochs=10, input_model_file="model.bin",
+        output_model_file="more.bin", predictions_file="more.csv", ranks=2) +
+        OPTIMIZER[FFN], folder)
+    truth = numbers(labels_of(FFN, "test"))
+    before = share(numbers(folder, "predictions.csv"), truth)
+    after = share(numbers(folder, "more.csv"), truth)
+    expect(after > before, "a better model, not %.3f after %.3f" %
+           (after, before), first, more)
+    return "%.3f, then %.3f" % (before, after)
+
+
+def ffn_idx(folder):
+    seen = []
+    for ending in ("", ".gz"):
+        result = well([our(FFN)] + given(
+            FFN, training_file=data("train-images-idx3-ubyte" + ending),
+            labels_file=data("train-labels-idx1-ubyte" + ending),
+            test_file=data("test-images-idx3-ubyte" + ending),
+            test_labels_file=data("test-labels-idx1-ubyte" + ending),
+            layers="meanpool:4x4 linear:10 logsoftmax", epochs=3, seed=5) +
+            OPTIMIZER[FFN], folder)
+        seen.append((content(folder, "model.bin"),
+                     content(folder, "predictions.csv"), result.out))
+    expect(seen[0] == seen[1], "the same from compressed files", result)
+    expect(re.search(r"MeanPooling +7x7x1 ", result.out), "images of 28x28 "
+           "without --input_shape", result)
+    expect(re.search(r"test accuracy \d+\.\d+ % \(\d+ of 300\)", result.out),
+           "an accuracy on 300 images", result)
+
+
+case("ffn/layers_file", "--layers_file, with comments, is --layers",
+     ffn_layers_file, light=True)
+case("ffn/input_shape", "--input_shape makes images of rows; layers are "
+     "listed with their parameters", ffn_shape, light=True)
+case("ffn/models", "a saved network predicts as the trained one did",
+     ffn_models, light=True)
+case("ffn/continues", "a saved network can be trained further",
+     ffn_continues, light=True)
+case("ffn/idx", "IDX files are read, compressed or not", ffn_idx, light=True)
+
+
+#
+# Ranks that are killed.
+#
+
+def killed_case(name, promise, by_mpiexec, victim):
+    """
+    victim: the rank that is killed, or None to ask the launcher to end.
+    """
+    ranks = 3
+
+    def action(folder):
+        old = b"a model from before"
+        write(os.path.join(folder, "model.bin"), old)
+        command = (mpi(ranks) if by_mpiexec else []) + [our(SOFTMAX)] + \
+            given(SOFTMAX, epochs=1000000, tolerance=-1, trace_file=None) + \
+            ([] if by_mpiexec else ["--ranks", ranks])
+        command = [str(word) for word in command]
+        begin = time.monotonic()
+        # To files: a pipe would be held open by whoever is left.
+        with open(os.path.join(folder, "out"), "wb") as out, \
+                open(os.path.join(folder, "err"), "wb") as err:
+            process = start(command, folder, stdout=out, stderr=err)
+        known = tree(folder)
+
+        def result(status):
+            return Result(command, status, content(folder, "out").decode(),
+                          content(folder, "err").decode(),
+                          time.monotonic() - begin)
+
+        try:
+            busy = await_event(lambda: workers(process.pid), 30)
+            expect(busy and process.poll() is None, "three ranks at work",
+                   result(process.poll()))
+            job = descendants(process.pid)
+            if victim is None:
+                process.terminate()
+            else:
+                os.kill(busy[victim], signal.SIGKILL)
+            try:
+                status = process.wait(30)
+            except subprocess.TimeoutExpired:
+                raise Failed("  expected: an end within 30 s\n" +
+                             result("none").text())
+            expect(status != 0, "a status other than 0", result(status))
+            # Whoever is reaped by another parent needs a moment.
+            await_event(lambda: not alive(job), 10)
+            expect(not alive(job), "no process of the job left, not %s" %
+                   alive(job), result(status))
+        finally:
+            if process.poll() is None:
+                end_job(process)
+        expect(tree(folder) == known, "no new file, not %s" %
+               sorted(set(tree(folder)) - set(known)), result(status))
+        expect(content(folder, "model.bin") == old, "the old model",
+               result(status))
+        return "status %s" % status
+
+    def workers(pid):
+        """{rank: process}, if all have computed for a while."""
+        table = processes()
+        found = {}
+        for number in descendants(pid):
+            try:
+                if os.readlink("/proc/%d/exe" % number) != \
+                        os.path.realpath(our(SOFTMAX)):
+                    continue
+                environment = content("/proc/%d/environ" % number).decode(
+                    errors="replace").split("\0")
+            except OSError:
+                continue
+            for variable in environment:
+                match = re.fullmatch(
+                    r"(?:OMPI_COMM_WORLD_RANK|PMI_RANK|PMI_ID)=(\d+)",
+                    variable)
+                if match and number in table and table[number][3] > 0.5:
+                    found[int(match.group(1))] = number
+        return found if len(found) == ranks else None
+
+    case("killed/" + name, promise, action)
+
+
+killed_case("rank_2", "when a rank dies, the job ends and leaves what was "
+            "there", False, 2)
+killed_case("rank_0/mpiexec", "so it does when the rank dies that writes",
+            True, 0)
+killed_case("launcher", "a job that is told to end does so and leaves what was "
+            "there", False, None)
+
+
+#
+# All cases.
+#
+
+def attempt(entry):
+    """Run a case: (seconds, note, failure)."""
+    name, _, action, _ = entry
+    begin = time.monotonic()
+    note = failure = None
+    try:
+        note = action(fresh(name))
+    except Failed as reason:
+        failure = str(reason)
+    except (OSError, ValueError, KeyError, TypeError, IndexError,
+            AttributeError, subprocess.SubprocessError) as reason:
+        failure = "  %s: %s" % (type(reason).__name__, reason)
+    return time.monotonic() - begin, note, failure
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--bin", required=True, help="folder of the programs")
+    parser.add_argument("--stock", required=True,
+                        help="folder of mlpack's own programs")
+    parser.add_argument("--drop-in", default="", help="mlpack's own program "
+                        "with dasgd/drop_in.hpp; empty if there is none")
+    parser.add_argument("--mpiexec", default="mpiexec")
+    parser.add_argument("--work", required=True, help="scratch folder")
+    parser.add_argument("--update-snapshots", action="store_true",
+                        help="keep what --help prints")
+    parser.add_argument("--list", action="store_true", help="only list cases")
+    parser.add_argument("name", nargs="*", help="part of a case's name")
+    arguments = parser.parse_args()
+
+    Setting.bin = os.path.abspath(arguments.bin)
+    Setting.stock = os.path.abspath(arguments.stock)
+    Setting.drop_in = arguments.drop_in and os.path.abspath(arguments.drop_in)
+    Setting.mpiexec = arguments.mpiexec
+    Setting.work = os.path.abspath(arguments.work)
+    Setting.update = arguments.update_snapshots
+
+    chosen = [entry for entry in CASES if not arguments.name or
+              any(part in entry[0] for part in arguments.name)]
+    if not Setting.drop_in:
+        print("without mlpack's program with drop_in.hpp: no case drop_in/*")
+        chosen = [entry for entry in chosen
+                  if not entry[0].startswith("drop_in/")]
+    if arguments.list or not chosen:
+        for name, promise, _, _ in chosen:
+            print("%s: %s" % (name, promise))
+        return 0 if chosen else "no such case"
+
+    begin = time.monotonic()
+    os.makedirs(Setting.work, exist_ok=True)
+    make_data()
+    try:
+        make_models()
+    except Failed as reason:
+        print("FAILED models for the cases\n%s" % reason)
+        return 1
+    print("data: %s; ready after %.1f s" % (
+        "generated, as Fashion-MNIST is not in " + DATASET
+        if Setting.generated else "part of Fashion-MNIST",
+        time.monotonic() - begin), flush=True)
+
+    failed = []
+
+    def tell(entry, outcome):
+        seconds, note, failure = outcome
+        print("%s %s (%.1f s): %s%s" % (
+            "FAILED" if failure else "ok    ", entry[0], seconds, entry[1],
+            " [%s]" % note if note else ""), flush=True)
+        if failure:
+            print(failure, flush=True)
+            failed.append(entry[0])
+
+    # What needs the cores goes alone; the rest mostly waits for processes to
+    # start.
+    for entry in chosen:
+        if not entry[3]:
+            tell(entry, attempt(entry))
+    light = [entry for entry in chosen if entry[3]]
+    with concurrent.futures.ThreadPoolExecutor(
+            2 * max(2, os.cpu_count() or 1)) as pool:
+        for entry, outcome in zip(light, pool.map(attempt, light)):
+            tell(entry, outcome)
+
+    print("%d cases, %d failed, %.0f s" % (len(chosen), len(failed),
+                                           time.monotonic() - begin))
+    for name in failed:
+        print("failed: " + name)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

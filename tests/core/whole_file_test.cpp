@@ -1,0 +1,95 @@
+/**
+ * @file whole_file_test.cpp
+ *
+ * Files appear complete or not at all.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include <dasgd/core/whole_file.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "catch.hpp"
+
+using namespace dasgd;
+namespace fs = std::filesystem;
+
+namespace {
+
+//! A folder that is gone at the end.
+struct Scratch
+{
+  fs::path path;
+
+  Scratch()
+  {
+    std::string name = (fs::temp_directory_path() / "dasgd.XXXXXX").string();
+    path = mkdtemp(&name[0]);
+  }
+  ~Scratch() { fs::remove_all(path); }
+
+  std::string File(const std::string& name) const
+  { return (path / name).string(); }
+
+  size_t Entries() const
+  {
+    return size_t(std::distance(fs::directory_iterator(path),
+        fs::directory_iterator()));
+  }
+};
+
+std::string Read(const std::string& path)
+{
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+} // namespace
+
+TEST_CASE("A file takes the place of the old one only when it is whole",
+    "[file]")
+{
+  const Scratch scratch;
+  const std::string target = scratch.File("model.bin");
+  std::ofstream(target) << "old";
+  {
+    WholeFile file(target);
+    CHECK(fs::path(file.Path()).extension() == ".bin");
+    std::ofstream(file.Path()) << "new, but not finished";
+    CHECK(Read(target) == "old");
+    CHECK(scratch.Entries() == 2);
+  }
+  CHECK(Read(target) == "old");
+  CHECK(scratch.Entries() == 1);
+
+  SaveFile(target, [](std::ostream& out) { out << "new"; });
+  CHECK(Read(target) == "new");
+  CHECK(scratch.Entries() == 1);
+}
+
+TEST_CASE("What cannot be written is known beforehand", "[file]")
+{
+  const Scratch scratch;
+  CHECK(WholeFile::Problem(scratch.File("model.bin")) == "");
+  CHECK(WholeFile::Problem("/dev/null") == "");
+  CHECK(WholeFile::Problem(scratch.path.string()) == "it is a directory");
+  CHECK(WholeFile::Problem(scratch.File("no/model.bin")) ==
+      "No such file or directory");
+  CHECK(scratch.Entries() == 0);
+  CHECK_THROWS_AS(SaveFile(scratch.File("no/model.bin"),
+      [](std::ostream& out) { out << "x"; }), std::runtime_error);
+}
+
+TEST_CASE("Devices are written to, and stay what they are", "[file]")
+{
+  SaveFile("/dev/null", [](std::ostream& out) { out << "x"; });
+  CHECK(fs::is_character_file("/dev/null"));
+  // A full disk is an error, not a file that ends too early.
+  CHECK_THROWS_AS(SaveFile("/dev/full", [](std::ostream& out)
+      { out << std::string(100000, 'x'); }), std::runtime_error);
+}
