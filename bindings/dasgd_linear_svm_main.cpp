@@ -123,25 +123,9 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
       "at least 2 (or 0 to count them)");
   dasgd::cli::CheckTraining(params);
   const size_t seed = dasgd::cli::Seed(params);
-  const std::string training = PRINT_PARAM_STRING("training");
-  const std::string labelsName = params.Has("labels") ?
-      PRINT_PARAM_STRING("labels") : training;
-
-  // All that may be wrong on one rank only is found before any goes on.
-  arma::mat points;
-  arma::Row<size_t> labels;
-  dasgd::cli::Together([&]()
-  {
-    if (params.Has("training"))
-      dasgd::cli::TrainingData(params, training, labelsName, points, labels);
-    if (params.Has("test") && params.Has("test_labels"))
-    {
-      dasgd::cli::CheckCount(PRINT_PARAM_STRING("test"),
-          params.Get<arma::mat>("test").n_cols,
-          PRINT_PARAM_STRING("test_labels"),
-          params.Get<arma::Row<size_t>>("test_labels").n_elem);
-    }
-  });
+  dasgd::cli::LabelledPoints data = dasgd::cli::TrainingData(params);
+  const arma::mat& points = data.points;
+  arma::Row<size_t>& labels = data.labels;
 
   // The binding owns a new model from here on.
   LinearSVMModel* model = params.Has("input_model") ?
@@ -151,13 +135,12 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
       (model->svm.FitIntercept() && model->svm.Parameters().n_rows > 0 ? 1 : 0);
   if (params.Has("training"))
   {
-    dasgd::cli::AgreeOnDimensions(points.n_rows, training);
     dimensions = points.n_rows;
     // Numbered in their order, alike on all ranks.
     const std::set<size_t> known = dasgd::cli::AllLabels(labels);
     if (known.size() < 2)
     {
-      throw std::invalid_argument("All labels in " + labelsName + " are the "
+      throw std::invalid_argument("All labels in " + data.labelsName + " are the "
           "same; at least 2 classes are needed!");
     }
     const size_t given = size_t(params.Get<int>("num_classes"));
@@ -166,8 +149,8 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
       throw std::invalid_argument("Invalid value of " +
           PRINT_PARAM_STRING("num_classes") + " specified (" +
           std::to_string(given) + "); there are " +
-          std::to_string(known.size()) + " different labels in " + labelsName +
-          "!");
+          std::to_string(known.size()) + " different labels in " +
+          data.labelsName + "!");
     }
     model->mappings.set_size(known.size());
     std::copy(known.begin(), known.end(), model->mappings.begin());

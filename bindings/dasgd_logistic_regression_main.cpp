@@ -97,23 +97,14 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
       "decision boundary must be between 0.0 and 1.0");
   dasgd::cli::CheckTraining(params);
   const size_t seed = dasgd::cli::Seed(params);
-  const std::string training = PRINT_PARAM_STRING("training");
-  const std::string labels = PRINT_PARAM_STRING("labels");
-
-  // All that may be wrong on one rank only is found before any goes on.
-  arma::mat points;
-  arma::Row<size_t> responses;
+  const dasgd::cli::LabelledPoints data = dasgd::cli::TrainingData(params);
+  const arma::mat& points = data.points;
+  const arma::Row<size_t>& responses = data.labels;
   dasgd::cli::Together([&]()
   {
-    if (params.Has("training"))
-    {
-      dasgd::cli::TrainingData(params, training, labels, points, responses);
-      dasgd::cli::CheckRange(responses, 2, params.Has("labels") ? labels :
-          training, "for more classes see mlpack_dasgd_softmax_regression");
-    }
+    dasgd::cli::CheckRange(responses, 2, data.labelsName, "for more classes "
+        "see mlpack_dasgd_softmax_regression");
   });
-  if (params.Has("training"))
-    dasgd::cli::AgreeOnDimensions(points.n_rows, training);
 
   // The binding owns a new model from here on.
   LogisticRegression<>* model = params.Has("input_model") ?
@@ -130,7 +121,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
       throw std::invalid_argument("The model in " +
           PRINT_PARAM_STRING("input_model") + " is for points of " +
           std::to_string(model->Parameters().n_elem - 1) + " dimensions, but " +
-          training + " has " + std::to_string(points.n_rows) + "!");
+          data.pointsName + " has " + std::to_string(points.n_rows) + "!");
     }
     if (params.Has("test"))
     {

@@ -101,42 +101,25 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
       "at least 2 (or 0 to count them)");
   dasgd::cli::CheckTraining(params);
   const size_t seed = dasgd::cli::Seed(params);
-  const std::string training = PRINT_PARAM_STRING("training");
-  const std::string labelsName = params.Has("labels") ?
-      PRINT_PARAM_STRING("labels") : training;
-
-  // All that may be wrong on one rank only is found before any goes on.
-  arma::mat points;
-  arma::Row<size_t> labels;
-  dasgd::cli::Together([&]()
-  {
-    if (params.Has("training"))
-      dasgd::cli::TrainingData(params, training, labelsName, points, labels);
-    if (params.Has("test") && params.Has("test_labels"))
-    {
-      dasgd::cli::CheckCount(PRINT_PARAM_STRING("test"),
-          params.Get<arma::mat>("test").n_cols,
-          PRINT_PARAM_STRING("test_labels"),
-          params.Get<arma::Row<size_t>>("test_labels").n_elem);
-    }
-  });
+  const dasgd::cli::LabelledPoints data = dasgd::cli::TrainingData(params);
+  const arma::mat& points = data.points;
+  const arma::Row<size_t>& labels = data.labels;
 
   SoftmaxRegression<>* model = params.Has("input_model") ?
       params.Get<SoftmaxRegression<>*>("input_model") : nullptr;
   if (params.Has("training"))
   {
-    dasgd::cli::AgreeOnDimensions(points.n_rows, training);
     const size_t counted = dasgd::cli::AllLabels(labels).size();
     const size_t given = size_t(params.Get<int>("number_of_classes"));
     const size_t classes = (given == 0) ? counted : given;
     if (classes < 2)
     {
-      throw std::invalid_argument("All labels in " + labelsName + " are the "
+      throw std::invalid_argument("All labels in " + data.labelsName + " are the "
           "same; at least 2 classes are needed!");
     }
     dasgd::cli::Together([&]()
     {
-      dasgd::cli::CheckRange(labels, classes, labelsName, given == 0 ?
+      dasgd::cli::CheckRange(labels, classes, data.labelsName, given == 0 ?
           "number them from 0 on without a gap, or give " +
           PRINT_PARAM_STRING("number_of_classes") : "give a larger " +
           PRINT_PARAM_STRING("number_of_classes"));

@@ -38,8 +38,7 @@ step "Building the program: examples/cnn.cpp (the first time about a minute)"
 options=(-DDASGD_BUILD_EXAMPLES=ON)
 if [ ! -e "$build/Makefile" ] && [ ! -e "$build/build.ninja" ]; then
   # A build tree that exists keeps what it was made with; this one is new.
-  options+=(-DCMAKE_BUILD_TYPE=Release -DDASGD_BUILD_TESTS=OFF
-    -DDASGD_BUILD_BINDINGS=OFF)
+  options+=(-DCMAKE_BUILD_TYPE=Release -DDASGD_BUILD_TESTS=OFF)
 fi
 quietly configure cmake -S "$root" -B "$build" "${options[@]}"
 quietly build cmake --build "$build" --target cnn --parallel "$cores"
@@ -147,5 +146,6 @@ cat << END
 All this took $((SECONDS - started)) seconds.  Read on:
   examples/cnn.cpp   this program: mlpack's, with the optimizer's type changed
   README.md          how to use dasgd in your own program
+  doc/bindings.md    the same on the command line, without C++
   doc/               the optimizer, topologies, models, running on a cluster
 END

@@ -14,7 +14,8 @@ cores="$(nproc)"
 
 "$root/cmake/dependencies.sh" --tests --quickstart --alternate
 
-options=(-DDASGD_BUILD_TESTS=ON -DDASGD_BUILD_EXAMPLES=ON)
+options=(-DDASGD_BUILD_TESTS=ON -DDASGD_BUILD_EXAMPLES=ON
+  -DDASGD_BUILD_BINDINGS=ON)
 if [ -n "${CI:-}" ]; then
   options+=(-DDASGD_WERROR=ON)
 fi

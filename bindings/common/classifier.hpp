@@ -34,29 +34,6 @@ inline void CheckClassifier(mlpack::util::Params& params)
   ReportIgnoredParam(params, {{ "training", false }}, "labels");
 }
 
-/**
- * The points to train with and their labels, which may be the last column of
- * the points.
- *
- * @param pointsName,labelsName The parameters, for messages.
- */
-inline void TrainingData(mlpack::util::Params& params,
-                         const std::string& pointsName,
-                         const std::string& labelsName,
-                         arma::mat& points,
-                         arma::Row<size_t>& labels)
-{
-  points = std::move(params.Get<arma::mat>("training"));
-  if (params.Has("labels"))
-  {
-    labels = std::move(params.Get<arma::Row<size_t>>("labels"));
-    CheckCount(pointsName, points.n_cols, labelsName, labels.n_elem);
-  }
-  else
-    labels = TakeLabels(points, pointsName);
-  CheckFinite(points, pointsName);
-}
-
 //! All ranks must have points of as many dimensions.
 inline void AgreeOnDimensions(const size_t dimensions, const std::string& name)
 {
@@ -73,6 +50,54 @@ inline void AgreeOnDimensions(const size_t dimensions, const std::string& name)
           std::to_string(all[i]) + " on rank " + std::to_string(i) + "!");
     }
   }
+}
+
+//! Points with a label each, and where they come from, for messages.
+struct LabelledPoints
+{
+  arma::mat points;
+  arma::Row<size_t> labels;
+  std::string pointsName;
+  std::string labelsName;
+};
+
+/**
+ * The points to train with, if any, and their labels, which may be the last
+ * column of the points.  All ranks must call it: what is wrong with the data of
+ * one, all throw.  Test labels are counted, too.
+ */
+inline LabelledPoints TrainingData(mlpack::util::Params& params)
+{
+  LabelledPoints data;
+  data.pointsName = PRINT_PARAM_STRING("training");
+  data.labelsName = params.Has("labels") ? PRINT_PARAM_STRING("labels") :
+      data.pointsName;
+  Together([&]()
+  {
+    if (params.Has("training"))
+    {
+      data.points = std::move(params.Get<arma::mat>("training"));
+      if (params.Has("labels"))
+      {
+        data.labels = std::move(params.Get<arma::Row<size_t>>("labels"));
+        CheckCount(data.pointsName, data.points.n_cols, data.labelsName,
+            data.labels.n_elem);
+      }
+      else
+        data.labels = TakeLabels(data.points, data.pointsName);
+      CheckFinite(data.points, data.pointsName);
+    }
+    if (params.Has("test") && params.Parameters().count("test_labels") != 0 &&
+        params.Has("test_labels"))
+    {
+      CheckCount(PRINT_PARAM_STRING("test"),
+          params.Get<arma::mat>("test").n_cols,
+          PRINT_PARAM_STRING("test_labels"),
+          params.Get<arma::Row<size_t>>("test_labels").n_elem);
+    }
+  });
+  AgreeOnDimensions(data.points.n_rows, data.pointsName);
+  return data;
 }
 
 //! Points to classify must have the dimensions of those that were trained with.

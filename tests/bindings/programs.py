@@ -2,8 +2,8 @@
 """Runs the command line programs as users do, and checks what comes of it.
 
 Every case names the promise that it holds.  A case that fails is printed with
-the command, what the command printed, and what was expected; the exit status is
-1 then.  Needs nothing but Python's standard library.
+the command, what the command printed, and what was expected; the exit status
+is 1 then.  Needs nothing but Python's standard library.
 
 Usage: programs.py --bin DIR --stock DIR --drop-in FILE --mpiexec MPIEXEC
            --work SCRATCH [--update-snapshots] [--list] [NAME...]
@@ -298,6 +298,15 @@ def shrink(image):
             for row in range(7) for column in range(7)]
 
 
+def moments(rows):
+    """Mean and standard deviation of each column."""
+    means = [sum(column) / len(rows) for column in zip(*rows)]
+    # Some pixels are hardly ever other than black.
+    return means, [max(0.05, (sum((value - mean) ** 2 for value in column) /
+                              len(rows)) ** 0.5)
+                   for column, mean in zip(zip(*rows), means)]
+
+
 def text_of(rows, separator=","):
     return "".join(separator.join(value if isinstance(value, str) else
                                   "%d" % value if isinstance(value, int) else
@@ -320,6 +329,11 @@ def make_data():
                                ("t10k", "test", TEST)):
         images, labels = read_images(which, count)
         rows = [shrink(image) for image in images]
+        if name == "train":
+            means, scales = moments(rows)
+        # Every dimension around 0: else SGD needs too long.
+        rows = [[(value - mean) / scale for value, mean, scale in
+                 zip(row, means, scales)] for row in rows]
         two = [int(label in TOPS) for label in labels]
         write(data(name + ".csv"), text_of(rows))
         write(data(name + "_labels.csv"), text_of([x] for x in labels))
@@ -334,6 +348,7 @@ def make_data():
         write(data(name + "-labels-idx1-ubyte.gz"),
               gzip.compress(idx_labels_of(labels[:few])))
         if name == "test":
+            write(data("twelve.csv"), text_of([x] for x in labels[:-1] + [12]))
             continue
 
         # Two shards, and what may be wrong with one of them.
@@ -352,7 +367,7 @@ def make_data():
               text_of([x] for x in two[1::2][:-1] + [7]))
 
         # Mistakes.
-        write(data("empty.csv"), "")
+        write(data("void.csv"), "")
         write(data("narrow.csv"), text_of(row[:40] for row in rows))
         write(data("short_labels.csv"), text_of([x] for x in two[:-1]))
         write(data("three.csv"), text_of([x] for x in two[:-1] + [2]))
@@ -398,16 +413,15 @@ def make_models():
 LAYERS = "linear:32 relu linear:10 logsoftmax"
 # Of the objective, not of the optimizer: the same for mlpack's own programs.
 # Enough regularization that the best model is unique, and found in short time.
-OBJECTIVE = {LR: ["--lambda", "2"],
-             SOFTMAX: ["--lambda", "0.001"],
-             SVM: ["--lambda", "0.001"],
+OBJECTIVE = {LR: ["--lambda", "20"],
+             SOFTMAX: ["--lambda", "0.01"],
+             SVM: ["--lambda", "0.01"],
              FFN: []}
-OPTIMIZER = {LR: ["--step_size", "0.5", "--batch_size", "16"],
-             SOFTMAX: ["--step_size", "0.5", "--batch_size", "16"],
-             SVM: ["--step_size", "0.05", "--batch_size", "16"],
-             FFN: ["--step_size", "0.05", "--batch_size", "16",
-                   "--update", "momentum"]}
-EPOCHS = {LR: 20, SOFTMAX: 20, SVM: 20, FFN: 20}
+OPTIMIZER = {LR: ["--step_size", "0.1", "--batch_size", "16"],
+             SOFTMAX: ["--step_size", "0.002", "--batch_size", "1"],
+             SVM: ["--step_size", "0.0005", "--batch_size", "1"],
+             FFN: ["--step_size", "0.1", "--batch_size", "16"]}
+EPOCHS = {LR: 20, SOFTMAX: 20, SVM: 20, FFN: 15}
 
 
 def labels_of(program, which="train"):
@@ -473,10 +487,14 @@ def program_case(program, ranks, by_mpiexec):
          "serial program trains" % ranks, action)
 
 
-# 500 points: the standard deviation of an accuracy of 0.8 is 0.018; but both
-# models see the same points, so that they differ by less.
-WORSE = 0.03
-SAME = {LR: 0.95, SOFTMAX: 0.95, SVM: 0.93, FFN: 0.85}
+# Of 500 points, an accuracy of 0.8 has a standard deviation of 0.018; two
+# models differ by less, since they see the same points.
+WORSE = 0.04
+# Measured over seeds and ranks: 0.986 to 0.998, 0.952 to 0.984, 0.932 to 0.956.
+# SGD with a fixed step goes around the best model; and many points of ten
+# classes are near a boundary, more so with the hinge loss, which L-BFGS does
+# not minimize to the end.  Networks of different starts need not agree at all.
+SAME = {LR: 0.96, SOFTMAX: 0.92, SVM: 0.90, FFN: 0}
 
 
 def serial_predictions(program):
@@ -540,6 +558,35 @@ for program_ in STOCK:
     exchange_case(program_)
 
 
+def front_end(folder):
+    """Started twice, mlpack's own programs do the same work twice."""
+    for program in STOCK:
+        seen = []
+        for ranks in (1, 2):
+            command = mpi(ranks) + [stock(program)] + given(
+                program, **dict(STOCK_ONLY, max_iterations=20)) + ["-v"]
+            result = well(command, folder)
+            text = result.out + result.err
+            expect(text.count("Execution parameters") == 1 and
+                   text.count("total_time") == 1, "parameters and timers once",
+                   result)
+            expect(tree(folder) == ["model.bin", "predictions.csv"],
+                   "model and predictions, not %s" % tree(folder), result)
+            # The start of the others is random.
+            seen.append(content(folder, "model.bin") if program == LR else "")
+        expect(seen[0] == seen[1], "the same model", result)
+        clear(folder)
+
+
+def clear(folder):
+    for name in tree(folder):
+        os.remove(os.path.join(folder, name))
+
+
+case("front_end", "of mlpack's own programs, too, only rank 0 prints and "
+     "writes", front_end, light=True)
+
+
 #
 # No change at all.
 #
@@ -547,7 +594,7 @@ for program_ in STOCK:
 def drop_in_trains(folder):
     command = [Setting.drop_in, "--optimizer", "sgd", "--training_file",
                data("train.csv"), "--labels_file", labels_of(LR),
-               "--max_iterations", 40000, "--step_size", "0.5",
+               "--max_iterations", 40000, "--step_size", "0.1",
                "--batch_size", 16, "--tolerance", "1e-12",
                "--output_model_file", "model.bin", "--test_file",
                data("test.csv"), "--predictions_file", "predictions.csv",
@@ -596,22 +643,9 @@ def drop_in_decentral(folder):
                 "1e-12", "--output_model_file", model]
 
     def weights(model):
-        found = json.loads(content(folder, model))["model"]
-        values = []
-
-        def collect(node):
-            if isinstance(node, dict):
-                for key, value in node.items():
-                    if key == "elem" or re.fullmatch(r"value\d+", key) and \
-                            isinstance(value, float):
-                        values.append(value)
-                    else:
-                        collect(value)
-            elif isinstance(node, list):
-                for value in node:
-                    collect(value)
-        collect(found)
-        return values
+        # JSON as cereal writes it: all elements by the same name.
+        return [float(value) for value in re.findall(
+            r'"elem": (\S+?),?\n', content(folder, model).decode())]
 
     for rank in range(2):
         alone = well(command(rank, "alone_%d.json" % rank), folder)
@@ -684,6 +718,44 @@ case("inputs", "CSV, TSV, text, ARFF and binary, labels apart or as the last "
 
 
 #
+# What a step is.
+#
+
+def step_size_case(program):
+    """One step with all points, and one with the same points four times: the
+    mean gradient is the same."""
+    def action(folder):
+        chance = random.Random(11)
+        points = [[chance.gauss(0, 1) for _ in range(3)] for _ in range(4)]
+        labels = [[0], [1], [1], [0]] if program == LR else \
+            [[0], [1], [2], [1]]
+        models, results = [], []
+        for times in (1, 4):
+            write(os.path.join(folder, "points.csv"), text_of(points * times))
+            write(os.path.join(folder, "labels.csv"), text_of(labels * times))
+            results.append(well(
+                [our(program), "--training_file", "points.csv",
+                 "--labels_file", "labels.csv", "--step_size", "0.5",
+                 "--batch_size", 4 * times, "--max_iterations", 4 * times,
+                 "--tolerance", -1, "--seed", 6, "--output_model_file",
+                 "model.json"] + (["--layers", "linear:3 logsoftmax"]
+                                  if program == FFN else []), folder))
+            models.append([float(value) for value in re.findall(
+                r'"elem": "?([-+.\de]+)"?,?\n',
+                content(folder, "model.json").decode())])
+        expect(len(models[0]) == len(models[1]) >= 4, "weights", *results)
+        # Up to the order of additions, which differs.
+        expect(all(abs(one - other) < 1e-9 for one, other in zip(*models)),
+               "the same weights, not %s and %s" % tuple(models), *results)
+    case("step_size/" + program[len("mlpack_dasgd_"):], "--step_size is along "
+         "the mean gradient, whatever the batch size", action, light=True)
+
+
+for program_ in PROGRAMS:
+    step_size_case(program_)
+
+
+#
 # What is printed.
 #
 
@@ -717,12 +789,14 @@ def help_case(program):
             expect(len(line) <= 80, "lines of at most 80 characters, not '%s'"
                    % line)
         path = os.path.join(HERE, "help", program + ".txt")
+        # mlpack's way to wrap lines leaves blanks at their ends.
+        text = re.sub(" +$", "", result.out, flags=re.M)
         if Setting.update:
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            write(path, result.out)
+            write(path, text)
         expect(os.path.exists(path), "a snapshot %s; --update-snapshots writes "
                "it" % path)
-        expect(content(path).decode() == result.out, "the text of %s; if the "
+        expect(content(path).decode() == text, "the text of %s; if the "
                "new one is right, --update-snapshots keeps it" % path, result)
         short = well([our(program), "-h"], folder)
         expect(short.out == result.out, "the same from -h", short)
@@ -846,7 +920,8 @@ def manuals(folder):
                           "man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8",
                           "-Z", page], folder)
             result.out = ""
-            expect(result.status == 0 and result.err == "", "no warning", result)
+            expect(result.status == 0 and result.err == "", "no warning",
+                   result)
 
 
 case("manuals", "every program has a manual page, which man reads without a "
@@ -897,9 +972,10 @@ def refused(folder, command, needles, before=()):
     result = run(command, folder, timeout=30)
     expect(isinstance(result.status, int) and result.status != 0, "an exit "
            "status other than 0", result)
-    # A rank that was killed by the system is no rank that gave up.
+    # Else a rank has crashed, after its message or before.
     expect(result.status == 1, "exit status 1", result)
     expect(result.seconds < 20, "less than 20 s", result)
+    expect(tree(folder) == known, "no file, not %s" % tree(folder), result)
     err, out = plain(result.err), plain(result.out)
     expect(err.count("[FATAL]") == 1 and "[FATAL]" not in out,
            "[FATAL] once, on standard error", result)
@@ -909,20 +985,18 @@ def refused(folder, command, needles, before=()):
     # Where mlpack's loaders tell more, they do so before.
     expect(err.count(message[len("[FATAL] "):]) == 1, "the message once",
            result)
-    expect(tree(folder) == known, "no file, not %s" % tree(folder), result)
     return message
 
 
-def mistake(name, program, words, *needles, before=(), ranks=(1, 2)):
+def mistake(name, program, words, *needles, before=(), ranks=(1, 2),
+            where=our):
     """A mistake that is the same on all ranks; words are found late, when data
     has a place."""
     for count in ranks:
         def action(folder, count=count):
-            command = (mpi(count) if count > 1 else []) + [our(program)] + \
+            command = (mpi(count) if count > 1 else []) + [where(program)] + \
                 words()
-            return refused(folder, command, [needle() if callable(needle) else
-                                             needle for needle in needles],
-                           before)
+            return refused(folder, command, needles, before)
         case("mistake/%s/%d" % (name, count), "a mistake is told once, with "
              "its parameter, and leaves nothing", action, light=True)
 
@@ -941,11 +1015,11 @@ mistake("missing_file_ffn", FFN, lambda: given(FFN, training_file="absent.csv"),
 mistake("missing_layers_file", FFN,
         lambda: given(FFN, layers=None, layers_file="absent.txt"),
         "'--layers_file (-Y)'", "'absent.txt'")
-mistake("empty_file", LR, lambda: given(LR, training_file=data("empty.csv")),
-        "'--training_file (-t)'", "empty.csv'", "empty")
+mistake("empty_file", LR, lambda: given(LR, training_file=data("void.csv")),
+        "'--training_file (-t)'", "void.csv'", "empty")
 mistake("empty_file_ffn", FFN,
-        lambda: given(FFN, training_file=data("empty.csv")),
-        "'--training_file (-t)'", "empty.csv'", "empty")
+        lambda: given(FFN, training_file=data("void.csv")),
+        "'--training_file (-t)'", "void.csv'", "empty")
 mistake("directory", LR, lambda: given(LR, training_file="folder"),
         "'--training_file (-t)'", "'folder'", before=["folder"])
 mistake("directory_ffn", FFN, lambda: given(FFN, training_file="folder.csv"),
@@ -975,6 +1049,9 @@ mistake("label_range_svm", SVM, lambda: given(SVM, num_classes=5),
 mistake("label_range_ffn", FFN,
         lambda: given(FFN, layers="linear:5 logsoftmax"),
         "'--labels_file (-l)'", "from 0 to 4", "5 outputs")
+mistake("test_label_range_ffn", FFN, lambda: given(
+        FFN, test_labels_file=data("twelve.csv")), "'--test_labels_file (-L)'",
+        "from 0 to 9", "row %d there is 12" % TEST)
 mistake("negative_label", LR,
         lambda: given(LR, labels_file=data("negative.csv")),
         "'--labels_file (-l)'", "-1")
@@ -992,6 +1069,8 @@ mistake("topology", LR, lambda: given(LR, topology="star"),
         "'--topology (-g)'", "(star)")
 mistake("topology_of_other_size", LR, lambda: given(LR, topology="mesh:3x3"),
         "'--topology (-g)'", "(mesh:3x3)", "9", ranks=(2,))
+mistake("topology_file", LR, lambda: given(LR, topology="file:absent.txt"),
+        "'--topology (-g)'", "absent.txt")
 mistake("layer", FFN, lambda: given(FFN, layers="lineer:10 logsoftmax"),
         "'--layers (-y)'", "'lineer:10'", "did you mean 'linear'?")
 mistake("layer_in_file", FFN, lambda: given(
@@ -1143,7 +1222,23 @@ mistake("diverged", FFN, lambda: given(FFN, step_size="1e300"),
         "'--step_size (-s)'", "1e+300")
 
 
-def no_mistake_by_ranks(folder):
+# mlpack's own programs know nothing of ranks; the front end does.
+STOCK_ONLY = {"epochs": None, "report_file": None, "trace_file": None}
+mistake("stock/missing_file", LR, lambda: given(
+        LR, training_file="absent.csv", **STOCK_ONLY),
+        "'--training_file (-t)'", "'absent.csv'", where=stock)
+mistake("stock/optimizer", LR, lambda: given(
+        LR, optimizer="newton", **STOCK_ONLY), "'--optimizer (-O)'",
+        "newton", where=stock)
+mistake("stock/label_count", LR, lambda: given(
+        LR, labels_file=data("short_labels.csv"), **STOCK_ONLY), "same number",
+        where=stock)
+mistake("stock/no_folder", SVM, lambda: given(
+        SVM, output_model_file="nowhere/model.bin", **STOCK_ONLY),
+        "'--output_model_file (-M)'", "'nowhere/model.bin'", where=stock)
+
+
+def mistakes_by_ranks(folder):
     """A mistake that is found before ranks are started, and one after."""
     refused(folder, [our(LR)] + given(LR, batch_size=-5, ranks=2),
             ["'--batch_size (-b)'", "(-5)"])
@@ -1152,7 +1247,7 @@ def no_mistake_by_ranks(folder):
 
 
 case("mistake/ranks/--ranks", "with --ranks, too, a mistake is told once",
-     no_mistake_by_ranks, light=True)
+     mistakes_by_ranks, light=True)
 
 
 #
@@ -1211,7 +1306,8 @@ for program_, labels_ in ((LR, "shard_two_{rank}.csv"),
                   "40 on rank 1", "'--training_file (-t)'"],
                   training_file="narrow_{rank}.csv", labels_file=labels_)
 shard_mistake("labels", LR, ["rank 1", "'--labels_file (-l)'", "there is 7"],
-              training_file="shard_{rank}.csv", labels_file="bad_two_{rank}.csv")
+              training_file="shard_{rank}.csv",
+              labels_file="bad_two_{rank}.csv")
 shard_mistake("labels_missing", SVM, ["rank 1", "'--labels_file (-l)'",
               "lonely_1.csv'"], training_file="shard_{rank}.csv",
               labels_file="lonely_{rank}.csv")
@@ -1223,8 +1319,7 @@ shard_mistake("labels_missing", SVM, ["rank 1", "'--labels_file (-l)'",
 
 def accounts(folder):
     for ranks in (1, 2, 3):
-        for name in tree(folder):
-            os.remove(os.path.join(folder, name))
+        clear(folder)
         result = well([our(SOFTMAX)] + given(SOFTMAX, ranks=ranks), folder)
         expect(tree(folder) == ["model.bin", "predictions.csv", "report.json",
                                 "trace.json"], "four files, not %s" %
@@ -1592,7 +1687,7 @@ def main():
             tell(entry, attempt(entry))
     light = [entry for entry in chosen if entry[3]]
     with concurrent.futures.ThreadPoolExecutor(
-            2 * max(2, os.cpu_count() or 1)) as pool:
+            3 * max(2, os.cpu_count() or 1)) as pool:
         for entry, outcome in zip(light, pool.map(attempt, light)):
             tell(entry, outcome)
 

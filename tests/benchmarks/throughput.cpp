@@ -1,0 +1,330 @@
+/**
+ * @file throughput.cpp
+ *
+ * Gradients per second of one way to train one problem; started by
+ * benchmarks.py, by mpirun if there is more than one rank.  Prints one line of
+ * JSON.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include <mlpack.hpp>
+
+#include <dasgd.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <thread>
+
+namespace {
+
+//! What was asked for.
+struct Options
+{
+  std::string problem = "logistic";
+  std::string algorithm = "dasgd";
+  std::string topology = "complete";
+  std::string sharing = "static";
+  bool single = false;
+  size_t gradients = 1000;
+  size_t batch = 32;
+  size_t slow = 1;
+};
+
+using Clock = std::chrono::steady_clock;
+
+int rankOf = 0;
+int ranks = 1;
+
+/**
+ * A function whose gradients take several times as long on one rank, as if it
+ * had a slower processor.
+ */
+template<typename FunctionType>
+class Slowed
+{
+ public:
+  Slowed(FunctionType& function, const size_t times) :
+      function(function), times(times) { }
+
+  size_t NumFunctions() const { return function.NumFunctions(); }
+  void Shuffle() { function.Shuffle(); }
+
+  template<typename MatType>
+  typename MatType::elem_type Evaluate(const MatType& x, const size_t begin,
+                                       const size_t size)
+  { return function.Evaluate(x, begin, size); }
+
+  template<typename MatType, typename GradType>
+  void Gradient(const MatType& x, const size_t begin, GradType& gradient,
+                const size_t size)
+  { EvaluateWithGradient(x, begin, gradient, size); }
+
+  template<typename MatType, typename GradType>
+  typename MatType::elem_type EvaluateWithGradient(const MatType& x,
+                                                   const size_t begin,
+                                                   GradType& gradient,
+                                                   const size_t size)
+  {
+    for (size_t i = 1; i < times; ++i)
+      (void) function.EvaluateWithGradient(x, begin, gradient, size);
+    return function.EvaluateWithGradient(x, begin, gradient, size);
+  }
+
+ private:
+  FunctionType& function;
+  size_t times;
+};
+
+/**
+ * Synchronous SGD: every rank computes the gradient of a batch, the sum goes to
+ * all, all take the same step.
+ */
+class AllReduce
+{
+ public:
+  AllReduce(const double stepSize, const size_t batchSize,
+            const size_t maxIterations) :
+      stepSize(stepSize), batchSize(batchSize), maxIterations(maxIterations)
+  { }
+
+  template<typename FunctionType, typename MatType>
+  typename MatType::elem_type Optimize(FunctionType& function, MatType& iterate)
+  {
+    using ElemType = typename MatType::elem_type;
+    MatType gradient(iterate.n_rows, iterate.n_cols);
+    ElemType sum = 0;
+    const size_t points = function.NumFunctions() / batchSize * batchSize;
+    size_t at = size_t(rankOf) * batchSize % points;
+    const size_t steps = maxIterations / batchSize / size_t(ranks);
+    for (size_t i = 0; i < steps; ++i)
+    {
+      if (i % std::max<size_t>(1, points / batchSize / size_t(ranks)) == 0)
+        function.Shuffle();
+      sum += function.EvaluateWithGradient(iterate, at, gradient, batchSize);
+      at = (at + size_t(ranks) * batchSize) % points;
+      MPI_Allreduce(MPI_IN_PLACE, gradient.memptr(), int(gradient.n_elem),
+          std::is_same<ElemType, double>::value ? MPI_DOUBLE : MPI_FLOAT,
+          MPI_SUM, MPI_COMM_WORLD);
+      iterate -= ElemType(stepSize / double(batchSize * size_t(ranks))) *
+          gradient;
+    }
+    return sum;
+  }
+
+ private:
+  double stepSize;
+  size_t batchSize;
+  size_t maxIterations;
+};
+
+/**
+ * Times the inner optimizer, from the moment that all ranks are ready to the
+ * end on the slowest, and slows rank 0 down.
+ */
+template<typename OptimizerType>
+class Timed
+{
+ public:
+  Timed(OptimizerType& optimizer, const size_t slow, double& seconds) :
+      optimizer(&optimizer), slow(slow), seconds(&seconds) { }
+
+  template<typename FunctionType, typename MatType, typename... CallbackTypes>
+  typename MatType::elem_type Optimize(FunctionType& function,
+                                       MatType& iterate,
+                                       CallbackTypes&&...)
+  {
+    // Memory, caches and the processor's clock are warm when it counts.
+    MatType gradient(iterate.n_rows, iterate.n_cols);
+    for (size_t i = 0; i < 3; ++i)
+      function.EvaluateWithGradient(iterate, 0, gradient, 32);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const Clock::time_point start = Clock::now();
+    typename MatType::elem_type objective;
+    if (slow > 1)
+    {
+      Slowed<FunctionType> slowed(function, (rankOf == 0) ? slow : 1);
+      objective = optimizer->Optimize(slowed, iterate);
+    }
+    else
+      objective = optimizer->Optimize(function, iterate);
+    *seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    return objective;
+  }
+
+ private:
+  OptimizerType* optimizer;
+  size_t slow;
+  double* seconds;
+};
+
+//! Points of ten kinds around centres of their own, alike on all ranks.
+template<typename MatType>
+void Draw(const size_t classes, MatType& points, arma::Row<size_t>& labels)
+{
+  arma::arma_rng::set_seed(1);
+  mlpack::RandomSeed(1);
+  points.randn(784, 2048);
+  const MatType centres(784, classes, arma::fill::randn);
+  labels.set_size(points.n_cols);
+  for (size_t i = 0; i < points.n_cols; ++i)
+  {
+    labels[i] = i % classes;
+    points.col(i) = centres.col(labels[i]) / 4 + points.col(i) / 4;
+  }
+}
+
+//! Train the problem with an optimizer.
+template<typename MatType, typename OptimizerType>
+void TrainProblem(const Options& options, OptimizerType optimizer)
+{
+  using namespace mlpack;
+  MatType points;
+  arma::Row<size_t> labels;
+  if (options.problem == "logistic")
+  {
+    Draw(2, points, labels);
+    LogisticRegressionFunction<MatType> function(points, labels, 0.0);
+    arma::Row<typename MatType::elem_type> start(points.n_rows + 1);
+    start.zeros();
+    MatType iterate(start);
+    optimizer.Optimize(function, iterate);
+    return;
+  }
+  Draw(10, points, labels);
+  FFN<NegativeLogLikelihoodType<MatType>, GlorotInitialization, MatType>
+      network;
+  if (options.problem == "mlp")
+  {
+    network.template Add<Linear<MatType>>(256);
+    network.template Add<ReLU<MatType>>();
+    network.template Add<Linear<MatType>>(128);
+    network.template Add<ReLU<MatType>>();
+  }
+  else if (options.problem == "large")
+  {
+    network.template Add<Linear<MatType>>(1024);
+    network.template Add<ReLU<MatType>>();
+    network.template Add<Linear<MatType>>(512);
+    network.template Add<ReLU<MatType>>();
+  }
+  else if (options.problem == "cnn")
+  {
+    network.InputDimensions() = { 28, 28, 1 };
+    network.template Add<Convolution<MatType>>(6, 5, 5);
+    network.template Add<ReLU<MatType>>();
+    network.template Add<MaxPooling<MatType>>(2, 2, 2, 2);
+    network.template Add<Convolution<MatType>>(16, 5, 5);
+    network.template Add<ReLU<MatType>>();
+    network.template Add<MaxPooling<MatType>>(2, 2, 2, 2);
+  }
+  else
+    throw std::invalid_argument("problem '" + options.problem + "'?");
+  network.template Add<Linear<MatType>>(10);
+  network.template Add<LogSoftMax<MatType>>();
+  network.Train(points, arma::conv_to<MatType>::from(labels), optimizer);
+}
+
+/**
+ * Gradients per second over all ranks.
+ *
+ * @tparam MatType arma::mat or arma::fmat.
+ */
+template<typename MatType>
+double Measure(const Options& options, dasgd::Report& report)
+{
+  const double step = dasgd::ensmallen::dividesStep ? 1e-3 :
+      1e-3 / double(options.batch);
+  double seconds = 0, gradients = double(options.gradients);
+  if (options.algorithm == "serial" || options.algorithm == "independent")
+  {
+    // As dasgd does: cores are divided between the ranks.
+    const dasgd::BlasThreads threads(size_t(ranks));
+    ens::StandardSGD optimizer(step, options.batch,
+        options.gradients * options.batch, -1);
+    TrainProblem<MatType>(options, Timed<ens::StandardSGD>(optimizer,
+        options.slow, seconds));
+    gradients *= ranks;
+  }
+  else if (options.algorithm == "allreduce")
+  {
+    const dasgd::BlasThreads threads(size_t(ranks));
+    AllReduce optimizer(step, options.batch,
+        options.gradients * options.batch * size_t(ranks));
+    TrainProblem<MatType>(options, Timed<AllReduce>(optimizer, options.slow,
+        seconds));
+    gradients *= ranks;
+  }
+  else if (options.algorithm == "dasgd")
+  {
+    dasgd::DASGD<> optimizer(step, options.batch,
+        options.gradients * options.batch * size_t(ranks), -1);
+    optimizer.Topology() = options.topology;
+    optimizer.Sharing() = (options.sharing == "dynamic") ?
+        dasgd::Sharing::Dynamic : dasgd::Sharing::Static;
+    TrainProblem<MatType>(options, Timed<dasgd::DASGD<>>(optimizer,
+        options.slow, seconds));
+    report = optimizer.Report();
+    gradients = double(report.Gradients());
+  }
+  else
+    throw std::invalid_argument("algorithm '" + options.algorithm + "'?");
+
+  // Independent processes need not end together: each by its own clock.
+  if (options.algorithm == "independent")
+  {
+    double mine = gradients / ranks / seconds, sum = 0;
+    MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return sum;
+  }
+  double slowest = 0;
+  MPI_Allreduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return gradients / slowest;
+}
+
+} // namespace
+
+int main(int argc, char** argv) try
+{
+  Options options;
+  CLI::App app("Gradients per second of one way to train one problem");
+  app.add_option("--problem", options.problem, "logistic, mlp, large or cnn");
+  app.add_option("--algorithm", options.algorithm,
+      "serial, independent, allreduce or dasgd");
+  app.add_option("--topology", options.topology);
+  app.add_option("--sharing", options.sharing, "static or dynamic");
+  app.add_flag("--single", options.single, "float instead of double");
+  app.add_option("--gradients", options.gradients, "for each rank");
+  app.add_option("--batch", options.batch);
+  app.add_option("--slow", options.slow, "how many times slower rank 0 is");
+  CLI11_PARSE(app, argc, argv);
+
+  dasgd::mpi::Initialize();
+  MPI_Comm_rank(MPI_COMM_WORLD, &rankOf);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  dasgd::Report report;
+  const double rate = options.single ? Measure<arma::fmat>(options, report) :
+      Measure<arma::mat>(options, report);
+  if (rankOf == 0)
+  {
+    double computing = 0, exchanging = 0, idle = 0;
+    for (const dasgd::RankReport& rank : report.ranks)
+    {
+      computing += rank.secondsComputing;
+      exchanging += rank.secondsExchanging;
+      idle += rank.secondsIdle;
+    }
+    std::cout << "{\"rate\": " << rate << ", \"computing\": " << computing
+        << ", \"exchanging\": " << exchanging << ", \"idle\": " << idle
+        << ", \"staleness\": "
+        << (report.ranks.empty() ? 0 : report.StalenessAverage()) << "}"
+        << std::endl;
+  }
+}
+catch (const std::exception& e)
+{
+  std::cerr << "throughput: " << e.what() << std::endl;
+  return 1;
+}
