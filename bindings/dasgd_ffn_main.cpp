@@ -239,14 +239,16 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   {
     if (trains)
     {
-      dasgd::cli::CheckDimensions(inputs, train.values.n_rows);
+      dasgd::cli::CheckDimensions(train.values.n_rows,
+          PRINT_PARAM_STRING("training_file"), inputs, "the network");
       CheckLabels(train, classes, params.Has("labels_file") ?
           PRINT_PARAM_STRING("labels_file") :
           PRINT_PARAM_STRING("training_file"));
     }
     if (tests && dasgd::cli::Rank() == 0)
     {
-      dasgd::cli::CheckDimensions(test.values.n_rows, inputs);
+      dasgd::cli::CheckDimensions(test.values.n_rows,
+          PRINT_PARAM_STRING("test_file"), inputs, "the network");
       CheckLabels(test, classes, PRINT_PARAM_STRING("test_labels_file"));
     }
   });
@@ -256,7 +258,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   {
     const size_t points = train.values.n_cols;
     timers.Start("ffn_optimization");
-    dasgd::cli::Train(params, points, seed,
+    dasgd::cli::Train(params, points, seed, dasgd::cli::Batch::Sum,
         [&](auto optimizer, auto& progress)
         {
           network->Train(std::move(train.values),

@@ -159,11 +159,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
       return size_t(std::distance(known.begin(), known.find(label)));
     });
   }
-  if (params.Has("test"))
-  {
-    dasgd::cli::CheckDimensions(params.Get<arma::mat>("test").n_rows,
-        dimensions);
-  }
+  dasgd::cli::CheckTestDimensions(params, dimensions);
 
   if (params.Has("training"))
   {
@@ -171,6 +167,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     const size_t classes = (given == 0) ? model->mappings.n_elem : given;
     timers.Start("linear_svm_optimization");
     dasgd::cli::Train(params, points.n_cols, seed,
+        dasgd::cli::Batch::Mean,
         [&](auto optimizer, auto& progress)
         {
           model->svm.Train(points, labels, classes, optimizer,

@@ -115,19 +115,13 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
       model->Parameters().n_elem - 1;
   dasgd::cli::Together([&]()
   {
-    if (params.Has("training") && params.Has("input_model") &&
-        model->Parameters().n_elem != points.n_rows + 1)
+    if (params.Has("training") && params.Has("input_model"))
     {
-      throw std::invalid_argument("The model in " +
-          PRINT_PARAM_STRING("input_model") + " is for points of " +
-          std::to_string(model->Parameters().n_elem - 1) + " dimensions, but " +
-          data.pointsName + " has " + std::to_string(points.n_rows) + "!");
+      dasgd::cli::CheckDimensions(points.n_rows, data.pointsName,
+          model->Parameters().n_elem - 1, "the model, " +
+          PRINT_PARAM_STRING("input_model"));
     }
-    if (params.Has("test"))
-    {
-      dasgd::cli::CheckDimensions(params.Get<arma::mat>("test").n_rows,
-          dimensions);
-    }
+    dasgd::cli::CheckTestDimensions(params, dimensions);
   });
 
   if (params.Has("training"))
@@ -136,7 +130,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     if (!params.Has("input_model"))
       model->Parameters().zeros(points.n_rows + 1);
     timers.Start("logistic_regression_optimization");
-    dasgd::cli::Train(params, points.n_cols, seed,
+    dasgd::cli::Train(params, points.n_cols, seed, dasgd::cli::Batch::Sum,
         [&](auto optimizer, auto& progress)
         { model->Train(points, responses, optimizer, progress); });
     timers.Stop("logistic_regression_optimization");

@@ -128,16 +128,13 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
         !params.Has("no_intercept"));
   }
   params.Get<SoftmaxRegression<>*>("output_model") = model;
-  if (params.Has("test"))
-  {
-    dasgd::cli::CheckDimensions(params.Get<arma::mat>("test").n_rows,
-        model->FeatureSize());
-  }
+  dasgd::cli::CheckTestDimensions(params, model->FeatureSize());
 
   if (params.Has("training"))
   {
     timers.Start("softmax_regression_optimization");
     dasgd::cli::Train(params, points.n_cols, seed,
+        dasgd::cli::Batch::Mean,
         [&](auto optimizer, auto& progress)
         {
           model->Train(points, labels, model->NumClasses(), optimizer,

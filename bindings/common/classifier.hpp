@@ -87,6 +87,8 @@ inline LabelledPoints TrainingData(mlpack::util::Params& params)
         data.labels = TakeLabels(data.points, data.pointsName);
       CheckFinite(data.points, data.pointsName);
     }
+    if (params.Has("test"))
+      CheckFinite(params.Get<arma::mat>("test"), PRINT_PARAM_STRING("test"));
     if (params.Has("test") && params.Parameters().count("test_labels") != 0 &&
         params.Has("test_labels"))
     {
@@ -100,14 +102,34 @@ inline LabelledPoints TrainingData(mlpack::util::Params& params)
   return data;
 }
 
-//! Points to classify must have the dimensions of those that were trained with.
-inline void CheckDimensions(const size_t test, const size_t trained)
+/**
+ * Points must have the dimensions of those that a model is for.
+ *
+ * @param name The parameter of the points.
+ * @param model Where the model comes from: data, a file or a description.
+ */
+inline void CheckDimensions(const size_t points,
+                            const std::string& name,
+                            const size_t trained,
+                            const std::string& model)
 {
-  if (test == trained)
+  if (points == trained)
     return;
-  throw std::invalid_argument("Test data dimensionality (" +
-      std::to_string(test) + ") must be the same as the dimensionality of the "
-      "training data (" + std::to_string(trained) + ")!");
+  throw std::invalid_argument("Dimensionality of " + name + " (" +
+      std::to_string(points) + ") must be the same as that of " + model + " (" +
+      std::to_string(trained) + ")!");
+}
+
+//! Points to classify must have the dimensions of the model.
+inline void CheckTestDimensions(mlpack::util::Params& params,
+                                const size_t trained)
+{
+  if (!params.Has("test"))
+    return;
+  CheckDimensions(params.Get<arma::mat>("test").n_rows,
+      PRINT_PARAM_STRING("test"), trained, params.Has("training") ?
+      "the training data, " + PRINT_PARAM_STRING("training") :
+      "the model, " + PRINT_PARAM_STRING("input_model"));
 }
 
 //! Tell, for each class and for all, how many predictions are right.

@@ -29,13 +29,15 @@ class ProgressLine
    * @param epochPoints Points in an epoch, over all ranks.
    * @param points Points to visit (0: no limit).
    * @param batchSize Points in a gradient.
+   * @param scale Factor for objectives, to make them sums over points.
    */
   ProgressLine(const bool show,
                const size_t epochPoints,
                const size_t points,
-               const size_t batchSize) :
+               const size_t batchSize,
+               const double scale = 1) :
       show(show), epochPoints(epochPoints), points(points),
-      batchSize(batchSize), start(Clock::now()), printed(start)
+      batchSize(batchSize), scale(scale), start(Clock::now()), printed(start)
   { }
 
   ~ProgressLine()
@@ -48,7 +50,7 @@ class ProgressLine
   bool Evaluate(OptimizerType&, FunctionType&, const MatType&,
                 const double objective)
   {
-    sum += objective;
+    sum += scale * objective;
     return false;
   }
 
@@ -57,7 +59,7 @@ class ProgressLine
   bool EvaluateWithGradient(OptimizerType&, FunctionType&, const MatType&,
                             const double objective, GradType&)
   {
-    sum += objective;
+    sum += scale * objective;
     return false;
   }
 
@@ -89,7 +91,7 @@ class ProgressLine
   bool EndEpoch(OptimizerType& optimizer, FunctionType&, MatType&,
                 const size_t, const double objective)
   {
-    loss = objective;
+    loss = scale * objective;
     sum = 0;
     epochSteps = 0;
     if (show)
@@ -141,6 +143,7 @@ class ProgressLine
   size_t epochPoints;
   size_t points;
   size_t batchSize;
+  double scale;
   Clock::time_point start;
   Clock::time_point printed;
   size_t width = 0;

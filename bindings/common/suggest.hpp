@@ -34,8 +34,8 @@ inline size_t Distance(const std::string& a, const std::string& b)
   return row[b.size()];
 }
 
-//! "; did you mean 'x'?" if a known word is near, else nothing.
-inline std::string Suggest(const std::string& word,
+//! The known word that is nearest, or nothing if none is near.
+inline std::string Nearest(const std::string& word,
                            const std::vector<std::string>& known)
 {
   // Nobody mistypes a name into something this long, and it takes time.
@@ -53,6 +53,14 @@ inline std::string Suggest(const std::string& word,
       best = name;
     }
   }
+  return best;
+}
+
+//! "; did you mean 'x'?" if a known word is near, else nothing.
+inline std::string Suggest(const std::string& word,
+                           const std::vector<std::string>& known)
+{
+  const std::string best = Nearest(word, known);
   return best.empty() ? "" : "; did you mean '" + best + "'?";
 }
 

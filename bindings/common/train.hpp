@@ -41,6 +41,10 @@ class Borrowed
   OptimizerType* optimizer;
 };
 
+//! What a function of mlpack gives for a batch: the sum over its points, or the
+//! mean.
+enum class Batch { Sum, Mean };
+
 /**
  * Check what the shared parameters say, before any data is looked at: mistakes
  * are the same on all ranks.  To be called first in a binding; from here on the
@@ -130,6 +134,7 @@ void TrainWith(OptimizerType& optimizer,
                mlpack::util::Params& params,
                const size_t points,
                const size_t seed,
+               const Batch kind,
                TrainType&& train)
 {
   optimizer.BatchSize() = size_t(params.Get<int>("batch_size"));
@@ -144,9 +149,10 @@ void TrainWith(OptimizerType& optimizer,
   const double batch = double(std::min(optimizer.BatchSize(), points));
   const bool adam = params.Get<std::string>("update") == "adam";
   optimizer.StepSize() = params.Get<double>("step_size");
-  if (adam && ensmallen::dividesStep)
+  const bool sums = (kind == Batch::Sum) && !adam;
+  if (ensmallen::dividesStep && !sums)
     optimizer.StepSize() *= batch;
-  else if (!adam && !ensmallen::dividesStep)
+  else if (!ensmallen::dividesStep && sums)
     optimizer.StepSize() /= batch;
 
   size_t total = points;
@@ -165,16 +171,19 @@ void TrainWith(OptimizerType& optimizer,
 
   {
     ProgressLine progress(params.Has("progress") && Rank() == 0 && OnTerminal(),
-        total, optimizer.MaxIterations(), optimizer.BatchSize());
+        total, optimizer.MaxIterations(), optimizer.BatchSize(),
+        kind == Batch::Mean ? batch : 1);
     train(Borrowed<OptimizerType>(optimizer), progress);
   }
 
   mlpack::Log::Info << optimizer.Report() << std::endl;
   if (optimizer.Report().reason == StopReason::NonFinite)
   {
+    std::ostringstream step;
+    step << params.Get<double>("step_size");
     throw std::runtime_error("The training diverged (" +
         optimizer.Report().Reason() + "); give a smaller '--step_size' than " +
-        std::to_string(params.Get<double>("step_size")) + "!");
+        step.str() + "!");
   }
   Together([&]()
   {
@@ -196,12 +205,14 @@ void TrainWith(OptimizerType& optimizer,
  *
  * @param points Points that this rank holds.
  * @param seed See Seed().
+ * @param kind What the model's function gives for a batch.
  * @param train Called as train(optimizer, callback): hands both to the model.
  */
 template<typename TrainType>
 void Train(mlpack::util::Params& params,
            const size_t points,
            const size_t seed,
+           const Batch kind,
            TrainType&& train)
 {
   if (!params.Has("sharded") && points < Ranks())
@@ -215,17 +226,17 @@ void Train(mlpack::util::Params& params,
   if (update == "momentum")
   {
     DASGD<ens::MomentumUpdate> optimizer;
-    TrainWith(optimizer, params, points, seed, train);
+    TrainWith(optimizer, params, points, seed, kind, train);
   }
   else if (update == "adam")
   {
     DASGD<ens::AdamUpdate> optimizer;
-    TrainWith(optimizer, params, points, seed, train);
+    TrainWith(optimizer, params, points, seed, kind, train);
   }
   else
   {
     DASGD<> optimizer;
-    TrainWith(optimizer, params, points, seed, train);
+    TrainWith(optimizer, params, points, seed, kind, train);
   }
 }
 

@@ -9,14 +9,11 @@
 #define DASGD_BINDINGS_FFN_POINTS_HPP
 
 #include <common/labels.hpp>
+#include <common/load.hpp>
 #include <data/idx_file.hpp>
 #include <ffn/layers.hpp>
 
-#include <mlpack/core.hpp>
-
 #include <fstream>
-
-namespace mlpack { namespace data { } }
 
 namespace dasgd {
 namespace ffn {
@@ -29,9 +26,6 @@ struct Points
   //! The shape of a point, as far as the file tells.
   Shape shape;
 };
-
-// Up to mlpack 4.6 loading is in a namespace of its own.
-namespace files { using namespace mlpack; using namespace mlpack::data; }
 
 /**
  * The name of a file that is to be read, which must exist.
@@ -47,15 +41,11 @@ inline std::string ExistingFile(const std::string& given,
   const size_t at = path.find("{rank}");
   if (sharded && at != std::string::npos)
     path.replace(at, 6, std::to_string(cli::Rank()));
-  errno = 0;
-  std::ifstream file(path);
-  if (file)
-    file.peek();
-  if (!file)
+  const std::string reason = cli::ReadProblem(path);
+  if (!reason.empty())
   {
     throw std::invalid_argument("Cannot open file '" + path + "', given with " +
-        name + ": " + (errno != 0 ? std::strerror(errno) : "it is empty, or no "
-        "file that can be read") + "; check the name!");
+        name + ": " + reason + "; check the name!");
   }
   return path;
 }
@@ -69,24 +59,25 @@ inline std::string ReadText(const std::string& path, const std::string& name)
   return text.str();
 }
 
-//! A matrix as mlpack reads it, a point in each column.
-template<typename MatType>
-void LoadMatrix(const std::string& path, const std::string& name, MatType& to)
+//! Do something with a file; what goes wrong is told with the parameter.
+template<typename ActionType>
+void Reading(const std::string& path,
+             const std::string& name,
+             ActionType&& action)
 {
-  // What mlpack 4.8 offers instead is not in earlier versions.
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-#endif
-  const bool loaded = files::Load(path, to, false);
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
-  if (!loaded)
+  std::string problem;
+  try
+  {
+    problem = action();
+  }
+  catch (const std::exception& e)
+  {
+    problem = e.what();
+  }
+  if (!problem.empty())
   {
     throw std::invalid_argument("Loading from '" + path + "', given with " +
-        name + ", failed; give numbers as .csv, .tsv, .txt, .arff or .bin, or "
-        "an IDX file!");
+        name + ", failed; " + problem + "!");
   }
 }
 
@@ -111,22 +102,26 @@ inline Points ReadPoints(const std::string& points,
   Points result;
   const std::string path = ExistingFile(points, pointsName, sharded);
   const bool idx = IsIdxFile(path);
-  if (idx)
+  Reading(path, pointsName, [&]() -> std::string
   {
+    if (!idx)
+      return cli::LoadMatrix(path, result.values);
     result.shape.flat = false;
     result.values = LoadIdxImages(path, result.shape.width,
         result.shape.height);
-  }
-  else
-    LoadMatrix(path, pointsName, result.values);
+    return "";
+  });
 
   if (!labels.empty())
   {
     const std::string labelsPath = ExistingFile(labels, labelsName, sharded);
-    if (IsIdxFile(labelsPath))
+    Reading(labelsPath, labelsName, [&]() -> std::string
+    {
+      if (!IsIdxFile(labelsPath))
+        return cli::LoadMatrix(labelsPath, result.labels);
       result.labels = LoadIdxLabels(labelsPath);
-    else
-      LoadMatrix(labelsPath, labelsName, result.labels);
+      return "";
+    });
     cli::CheckCount(pointsName, result.values.n_cols, labelsName,
         result.labels.n_elem);
   }

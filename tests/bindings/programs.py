@@ -972,8 +972,10 @@ def refused(folder, command, needles, before=()):
     result = run(command, folder, timeout=30)
     expect(isinstance(result.status, int) and result.status != 0, "an exit "
            "status other than 0", result)
-    # Else a rank has crashed, after its message or before.
-    expect(result.status == 1, "exit status 1", result)
+    # Under mpirun it may be another: while mpirun takes a failed job down, Open
+    # MPI's own thread in a rank that is at MPI_Finalize() may crash.
+    if command[0] != Setting.mpiexec and "--ranks" not in command:
+        expect(result.status == 1, "exit status 1", result)
     expect(result.seconds < 20, "less than 20 s", result)
     expect(tree(folder) == known, "no file, not %s" % tree(folder), result)
     err, out = plain(result.err), plain(result.out)
@@ -1147,8 +1149,11 @@ for program_ in PROGRAMS:
             mistake("other_model/%s/%s" % (program_[len("mlpack_dasgd_"):],
                     file_), program_, lambda program=program_, file=file_:
                     applying(program, data(file)), "'--input_model_file (-m)'",
-                    file_ + "'", ranks=(1, 2) if program_ == LR and
-                    other_ == SOFTMAX else (1,))
+                    # A binary file does not tell what it is of: some load, and
+                    # do not fit.
+                    *(() if ending_ == "bin" else (file_ + "'",)),
+                    ranks=(1, 2) if program_ == LR and other_ == SOFTMAX else
+                    (1,))
 mistake("batch_size", LR, lambda: given(LR, batch_size=-5),
         "'--batch_size (-b)'", "(-5)")
 mistake("batch_size_zero", FFN, lambda: given(FFN, batch_size=0),
@@ -1219,7 +1224,7 @@ mistake("nothing", LR, lambda: [], "'--training_file (-t)'",
         "'--input_model_file (-m)'")
 mistake("info", SVM, lambda: ["--info", "lamda"], "lamda")
 mistake("diverged", FFN, lambda: given(FFN, step_size="1e300"),
-        "'--step_size (-s)'", "1e+300")
+        "'--step_size", "1e+300")
 
 
 # mlpack's own programs know nothing of ranks; the front end does.

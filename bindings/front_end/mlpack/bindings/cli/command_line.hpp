@@ -20,14 +20,23 @@ inline std::string SuggestOption(Params& params, const std::string& word)
 {
   const std::string asked = word.substr(0, word.find('='));
   std::vector<std::string> known;
+  std::map<std::string, std::string> names;
   for (auto& entry : params.Parameters())
   {
-    known.push_back("--" + Name(KindOf(params, entry.second), entry.second));
-    // "--training" means "--training_file".
-    if (known.back() == asked + "_file")
-      return "; did you mean '" + known.back() + "'?";
+    // "--trainin" is nearer to "--training" than to "--training_file".
+    const Kind& kind = KindOf(params, entry.second);
+    known.push_back("--" + Name(kind, entry.second));
+    if (kind.InFile())
+      names["--" + entry.second.name] = known.back();
   }
-  return Suggest(asked, known);
+  for (const auto& name : names)
+    known.push_back(name.first);
+  const std::string best = Nearest(asked, known);
+  if (best.empty())
+    return "";
+  const auto full = names.find(best);
+  return "; did you mean '" + (full == names.end() ? best : full->second) +
+      "'?";
 }
 
 /**

@@ -87,6 +87,28 @@ std::string CallText(const std::string& binding, const Args&... args)
   return call;
 }
 
+// Some bindings tell their example step by step, for languages with objects.
+
+//! Fetch a data set.
+inline std::string FetchText(const std::string& name, const std::string& url)
+{ return "$ wget -O " + name + ".csv " + url; }
+
+//! Divide a data set and its labels.
+inline std::string SplitText(const std::string& points,
+                             const std::string& labels,
+                             const std::string& trainPoints,
+                             const std::string& trainLabels,
+                             const std::string& testPoints,
+                             const std::string& testLabels,
+                             const std::string& ratio)
+{
+  return "$ " + ProgramName("preprocess_split") + " --input_file " + points +
+      ".csv --input_labels_file " + labels + ".csv --training_file " +
+      trainPoints + ".csv --training_labels_file " + trainLabels +
+      ".csv --test_file " + testPoints + ".csv --test_labels_file " +
+      testLabels + ".csv --test_ratio " + ratio;
+}
+
 //! Checks are ignored in languages that do without them; not here.
 template<typename T>
 bool IgnoreCheck(const T& /* parameters */) { return false; }

@@ -50,8 +50,8 @@ inline std::string Entry(Params& params, ParamData& data)
   const Kind& kind = KindOf(params, data);
   std::string text = "  --" + Name(kind, data) + (data.alias == '\0' ? "" :
       " (-" + std::string(1, data.alias) + ")") + " [" + kind.Type(data) +
-      "]  ";
-  text += (text.size() <= 32) ? std::string(32 - text.size(), ' ') :
+      "]";
+  text += (text.size() <= 30) ? std::string(32 - text.size(), ' ') :
       "\n" + std::string(32, ' ');
   return text + mlpack::util::HyphenateString(Description(kind, data), 32) +
       "\n";

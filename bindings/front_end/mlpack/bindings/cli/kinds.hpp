@@ -10,6 +10,8 @@
 
 #include "kind.hpp"
 
+#include <common/load.hpp>
+
 #include <mlpack/core/util/is_std_vector.hpp>
 
 #include <CLI/CLI.hpp>
@@ -17,19 +19,12 @@
 #include <cereal/archives/json.hpp>
 #include <cereal/archives/xml.hpp>
 
-#include <cerrno>
-#include <cstring>
 #include <fstream>
-
-namespace mlpack { namespace data { } }
 
 namespace dasgd {
 namespace cli {
 
 using mlpack::Log::Fatal;
-
-// Up to mlpack 4.6 loading and saving are in a namespace of their own.
-namespace files { using namespace mlpack; using namespace mlpack::data; }
 
 // The names of types.
 inline std::string TypeText(const bool*) { return "flag"; }
@@ -136,17 +131,7 @@ class FiledKind : public Kind
   void Check(ParamData& data) const override
   {
     const std::string& path = Of(data).path;
-    errno = 0;
-    std::ifstream file(path);
-    std::string reason = file ? "" : std::strerror(errno);
-    if (file)
-    {
-      file.peek();
-      if (file.bad())
-        reason = "it is no file that can be read";
-      else if (file.eof())
-        reason = "the file is empty";
-    }
+    const std::string reason = ReadProblem(path);
     if (!reason.empty())
     {
       Fatal << "Cannot open file '" << path << "', given with "
@@ -174,13 +159,6 @@ class FiledKind : public Kind
   }
 };
 
-// Before mlpack 4.7 loading and saving were in a namespace of their own.  4.8
-// has other functions to load and save; these are in all versions.
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-#endif
-
 //! Matrices and vectors.
 template<typename T>
 class MatrixKind : public FiledKind<T>
@@ -204,19 +182,7 @@ class MatrixKind : public FiledKind<T>
 
   void Save(ParamData& data, const std::string& path) const override
   {
-    const T& value = this->Of(data).value;
-    bool saved;
-    if constexpr (T::is_row || T::is_col)
-    {
-      // One value in each line.
-      const arma::Mat<typename T::elem_type> lines(
-          const_cast<typename T::elem_type*>(value.memptr()), value.n_elem, 1,
-          false, true);
-      saved = files::Save(path, lines, false, false);
-    }
-    else
-      saved = files::Save(path, value, false, !data.noTranspose);
-    if (!saved)
+    if (!SaveMatrix(path, this->Of(data).value, !data.noTranspose))
       throw std::runtime_error("it cannot be saved");
   }
 
@@ -226,17 +192,10 @@ class MatrixKind : public FiledKind<T>
  protected:
   void Load(ParamData& data, Filed<T>& filed) const override
   {
-    bool loaded;
-    if constexpr (T::is_row || T::is_col)
-      loaded = files::Load(filed.path, filed.value, false);
-    else
-      loaded = files::Load(filed.path, filed.value, false,
-          !data.noTranspose);
-    if (!loaded)
-    {
-      this->Unreadable(data, filed.path, "give numbers as .csv, .tsv, .txt, "
-          ".arff or .bin");
-    }
+    const std::string problem = LoadMatrix(filed.path, filed.value,
+        !data.noTranspose);
+    if (!problem.empty())
+      this->Unreadable(data, filed.path, problem);
     filed.shape = Shape(data, filed.value);
   }
 
@@ -268,18 +227,14 @@ class CategoricalKind : public FiledKind<T>
  protected:
   void Load(ParamData& data, Filed<T>& filed) const override
   {
-    if (!files::Load(filed.path, std::get<1>(filed.value),
-        std::get<0>(filed.value), false, !data.noTranspose))
+    if (!LoadCategorical(filed.path, std::get<1>(filed.value),
+        std::get<0>(filed.value), !data.noTranspose))
       this->Unreadable(data, filed.path, "give .csv, .tsv, .txt or .arff");
     const arma::mat& value = std::get<1>(filed.value);
     filed.shape = std::to_string(value.n_cols) + "x" +
         std::to_string(value.n_rows);
   }
 };
-
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
 
 //! Serialized models.
 template<typename T>

@@ -27,6 +27,16 @@
 #define PRINT_MODEL(X) dasgd::cli::ModelText(X)
 #define PRINT_CALL(...) dasgd::cli::CallText(__VA_ARGS__)
 
+// The same, told step by step; there is nothing to import on a command line.
+#define IMPORT_EXT_LIB() std::string()
+#define IMPORT_SPLIT() std::string()
+#define IMPORT_THIS(GROUP) std::string()
+#define CREATE_OBJECT(NAME, GROUP) std::string()
+#define GET_DATASET(NAME, URL) dasgd::cli::FetchText(NAME, URL)
+#define SPLIT_TRAIN_TEST(...) dasgd::cli::SplitText(__VA_ARGS__)
+#define CALL_METHOD(OBJECT, METHOD, ...) \
+    dasgd::cli::CallText(STRINGIFY(BINDING_NAME), __VA_ARGS__)
+
 #include "program.hpp"
 #include <mlpack/core/util/param.hpp>
 

@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Measures how fast dasgd trains, as ratios to what the machine can do.
+
+The limit for n ranks on n cores is n independent processes with ens::SGD that
+run at once: as many gradients, no communication.  Every repetition measures the
+limit and all that is compared with it one after the other, so that a machine
+that is slower for a while is slower for all; what is reported is the median
+over repetitions of the ratio within a repetition.
+
+Called by run.sh, which builds the programs.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+
+# Gradients for each rank that take about a second on one core of 2024.
+GRADIENTS = {"logistic": 40000, "mlp": 500, "cnn": 100, "large": 60}
+PROBLEMS = ("logistic", "mlp", "cnn")
+
+
+class Bench:
+    """Runs programs and keeps what they measured."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.samples = {}
+        self.details = {}
+        self.failures = []
+
+    def run(self, name, command, ranks=None):
+        """One measurement; its rate is kept under its name."""
+        if ranks:
+            command = [self.arguments.mpiexec, "-n", str(ranks)] + command
+        try:
+            done = subprocess.run(command, capture_output=True, text=True,
+                                  timeout=600, stdin=subprocess.DEVNULL)
+            result = json.loads(done.stdout.strip().splitlines()[-1])
+        except (subprocess.TimeoutExpired, IndexError, ValueError) as error:
+            text = done.stderr[-500:] if not isinstance(
+                error, subprocess.TimeoutExpired) else "timed out"
+            if name not in self.failures:
+                self.failures.append(name)
+                print(f"\n{name}: {text}", file=sys.stderr)
+            return
+        self.samples.setdefault(name, []).append(result["rate"])
+        self.details[name] = result
+
+    def throughput(self, name, problem, algorithm, ranks, *extra):
+        # More ranks than cores share them, so each does less.
+        share = max(1, ranks // (os.cpu_count() or 1))
+        gradients = max(1, int(GRADIENTS[problem] * self.arguments.length /
+                               share))
+        self.run(name, [self.arguments.throughput, "--problem", problem,
+                        "--algorithm", algorithm, "--gradients",
+                        str(gradients), *extra], ranks)
+
+    def ratio(self, name, base, factor=1.0):
+        """Median, lowest and highest of name / (factor * base)."""
+        pairs = zip(self.samples.get(name, []), self.samples.get(base, []))
+        values = [a / (factor * b) for a, b in pairs]
+        if not values:
+            return None
+        return (statistics.median(values), min(values), max(values))
+
+
+def measure(bench, arguments):
+    """All measurements of one repetition, those to be compared side by side."""
+    for problem in arguments.problems:
+        for single in ((False, True) if not arguments.quick else (False,)):
+            kind = problem + (" float" if single else "")
+            flags = ("--single",) if single else ()
+
+            def throughput(label, algorithm, ranks, *extra):
+                bench.throughput(f"{kind}: {label}", problem, algorithm, ranks,
+                                 *flags, *extra)
+
+            throughput("ens::SGD", "serial", 1)
+            throughput("dasgd, 1 rank", "dasgd", 1)
+            throughput("2 independent", "independent", 2)
+            throughput("dasgd, 2 ranks", "dasgd", 2)
+            throughput("all-reduce, 2 ranks", "allreduce", 2)
+            if arguments.quick:
+                continue
+            for ranks in (4, 8):
+                for topology in ("complete", "exponential", "tree"):
+                    throughput(f"dasgd, {ranks} ranks, {topology}", "dasgd",
+                               ranks, "--topology", topology)
+            throughput("dasgd, 2 ranks, one 4 times slower", "dasgd", 2,
+                       "--slow", "4", "--sharing", "dynamic")
+            throughput("all-reduce, 2 ranks, one 4 times slower", "allreduce",
+                       2, "--slow", "4")
+
+
+def figures(bench, arguments):
+    """What is asked for: name, measured ratio, at least."""
+    rows = []
+
+    def row(name, measured, least):
+        if measured:
+            rows.append({"name": name, "median": measured[0],
+                         "low": measured[1], "high": measured[2],
+                         "least": least})
+
+    limit = {"cnn": 0.98, "mlp": 0.92, "logistic": 0.92}
+    many = {"cnn": 0.95, "mlp": 0.85, "logistic": 0.65}
+    for problem in arguments.problems:
+        for kind in (problem, problem + " float"):
+            row(f"{kind}: 2 ranks, of the limit",
+                bench.ratio(f"{kind}: dasgd, 2 ranks",
+                            f"{kind}: 2 independent"), limit[problem])
+            row(f"{kind}: 1 rank, of ens::SGD",
+                bench.ratio(f"{kind}: dasgd, 1 rank", f"{kind}: ens::SGD"),
+                0.99)
+            best = max((bench.ratio(f"{kind}: dasgd, 8 ranks, {topology}",
+                                    f"{kind}: dasgd, 2 ranks")
+                        for topology in ("complete", "exponential", "tree")
+                        if bench.samples.get(
+                            f"{kind}: dasgd, 8 ranks, {topology}")),
+                       default=None)
+            row(f"{kind}: 8 ranks, best topology, of 2 ranks", best,
+                many[problem])
+            row(f"{kind}: one of 2 ranks 4 times slower, of 1.25 ranks",
+                bench.ratio(f"{kind}: dasgd, 2 ranks, one 4 times slower",
+                            f"{kind}: 2 independent", 1.25 / 2), 0.95)
+            row(f"{kind}: 2 ranks, of all-reduce",
+                bench.ratio(f"{kind}: dasgd, 2 ranks",
+                            f"{kind}: all-reduce, 2 ranks"), None)
+    return rows
+
+
+def print_table(bench, rows):
+    print(f"\n{'gradients per second':48} {'median':>10} {'spread':>8}")
+    for name, values in bench.samples.items():
+        median = statistics.median(values)
+        spread = (max(values) - min(values)) / median
+        print(f"{name:48} {median:10.1f} {100 * spread:6.1f} %")
+    print(f"\n{'ratio':58} {'median':>7} {'low':>7} {'high':>7} {'wanted':>7}")
+    for entry in rows:
+        wanted = "" if entry["least"] is None else f"{entry['least']:7.2f}"
+        mark = ("" if entry["least"] is None or
+                entry["median"] >= entry["least"] else "  short")
+        print(f"{entry['name']:58} {entry['median']:7.3f} {entry['low']:7.3f} "
+              f"{entry['high']:7.3f} {wanted:>7}{mark}")
+
+
+def compare(rows, old):
+    """Flags what got slower by more than the noise of both measurements."""
+    before = {entry["name"]: entry for entry in old["figures"]}
+    slower = 0
+    for entry in rows:
+        then = before.get(entry["name"])
+        # Slower beyond the noise: even the best now is below the worst then.
+        if then and entry["high"] < then["low"]:
+            slower += 1
+            print(f"slower: {entry['name']}: {entry['median']:.3f}, was "
+                  f"{then['median']:.3f} ({then['low']:.3f} to "
+                  f"{then['high']:.3f})")
+    print(f"{slower} of {len(rows)} figures are lower than before, beyond "
+          "the noise")
+    return slower
+
+
+def machine():
+    text = pathlib.Path("/proc/cpuinfo").read_text()
+    names = [line.split(":", 1)[1].strip() for line in text.splitlines()
+             if line.startswith(("model name", "CPU part"))]
+    return {"cores": os.cpu_count(), "processor": names[0] if names else "?",
+            "architecture": platform.machine(), "system": platform.platform()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--throughput", required=True)
+    parser.add_argument("--mpiexec", required=True)
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--length", type=float, default=1.0,
+                        help="seconds that a measurement takes, about")
+    parser.add_argument("--problems", nargs="+", default=list(PROBLEMS),
+                        choices=PROBLEMS)
+    parser.add_argument("--quick", action="store_true",
+                        help="1 and 2 ranks in double precision only")
+    parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--compare", type=pathlib.Path)
+    arguments = parser.parse_args()
+
+    bench = Bench(arguments)
+    for repetition in range(arguments.repetitions):
+        print(f"\rrepetition {repetition + 1} of {arguments.repetitions}",
+              end="", file=sys.stderr, flush=True)
+        measure(bench, arguments)
+    print(file=sys.stderr)
+    rows = figures(bench, arguments)
+    print_table(bench, rows)
+    result = {"when": datetime.datetime.now().isoformat(timespec="seconds"),
+              "machine": machine(), "load": os.getloadavg(),
+              "samples": bench.samples, "details": bench.details,
+              "figures": rows, "failures": bench.failures}
+    if arguments.out:
+        arguments.out.write_text(json.dumps(result, indent=1) + "\n")
+    if arguments.compare and compare(
+            rows, json.loads(arguments.compare.read_text())):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
