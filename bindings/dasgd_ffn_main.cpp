@@ -52,8 +52,8 @@ BINDING_LONG_DESC(
     "Points are read from " + PRINT_PARAM_STRING("training_file") + " and " +
     PRINT_PARAM_STRING("test_file") + ", labels, numbered from 0, from " +
     PRINT_PARAM_STRING("labels_file") + " and " +
-    PRINT_PARAM_STRING("test_labels_file") + "; without a file of labels they "
-    "are the last column.  Files may be matrices as mlpack reads them, or IDX "
+    PRINT_PARAM_STRING("test_labels_file") + "; without a file of labels, those "
+    "to train with are the last column.  Files may be matrices as mlpack reads them, or IDX "
     "files as MNIST and Fashion-MNIST have them, compressed or not; the pixels "
     "of these are scaled to 0..1.  With test labels the accuracy is printed, "
     "and how often each class was taken for each other."
@@ -179,6 +179,7 @@ static void CheckLabels(const dasgd::ffn::Points& points,
 
 void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 {
+  dasgd::cli::CheckTraining(params);
   const bool trains = params.Has("training_file");
   const bool tests = params.Has("test_file");
   RequireAtLeastOnePassed(params, { "training_file", "input_model" }, true);
@@ -197,7 +198,6 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     ReportIgnoredParam(params, {{ "test_file", false }}, name);
   RequireParamValue<double>(params, "scale", [](double x)
       { return std::isfinite(x); }, true, "scale must be finite");
-  dasgd::cli::CheckTraining(params);
   const size_t seed = dasgd::cli::Seed(params);
 
   // All that may be wrong on one rank only is found before any goes on.
@@ -253,9 +253,9 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     }
   });
 
-  std::cout << dasgd::ffn::LayerTable(*network) << std::endl;
   if (trains)
   {
+    std::cout << dasgd::ffn::LayerTable(*network) << std::endl;
     const size_t points = train.values.n_cols;
     timers.Start("ffn_optimization");
     dasgd::cli::Train(params, points, seed, dasgd::cli::Batch::Sum,

@@ -112,6 +112,7 @@ PARAM_MATRIX_OUT("probabilities", "If test data is specified, this matrix is "
 
 void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 {
+  dasgd::cli::CheckTraining(params);
   dasgd::cli::CheckClassifier(params);
   ReportIgnoredParam(params, {{ "test", false }}, "test_labels");
   RequireParamValue<double>(params, "lambda", [](double x) { return x >= 0.0; },
@@ -121,7 +122,6 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   RequireParamValue<int>(params, "num_classes",
       [](int x) { return x >= 0 && x != 1; }, true, "number of classes must be "
       "at least 2 (or 0 to count them)");
-  dasgd::cli::CheckTraining(params);
   const size_t seed = dasgd::cli::Seed(params);
   dasgd::cli::LabelledPoints data = dasgd::cli::TrainingData(params);
   const arma::mat& points = data.points;
@@ -135,7 +135,6 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
       (model->svm.FitIntercept() && model->svm.Parameters().n_rows > 0 ? 1 : 0);
   if (params.Has("training"))
   {
-    dimensions = points.n_rows;
     // Numbered in their order, alike on all ranks.
     const std::set<size_t> known = dasgd::cli::AllLabels(labels);
     if (known.size() < 2)
@@ -152,13 +151,28 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
           std::to_string(known.size()) + " different labels in " +
           data.labelsName + "!");
     }
-    model->mappings.set_size(known.size());
-    std::copy(known.begin(), known.end(), model->mappings.begin());
+    arma::Col<size_t> mappings(known.size());
+    std::copy(known.begin(), known.end(), mappings.begin());
+    if (params.Has("input_model"))
+    {
+      dasgd::cli::CheckDimensions(points.n_rows, data.pointsName, dimensions,
+          "the model, " + PRINT_PARAM_STRING("input_model"));
+      if (mappings.n_elem != model->mappings.n_elem ||
+          arma::any(mappings != model->mappings))
+      {
+        throw std::invalid_argument("The model in " +
+            PRINT_PARAM_STRING("input_model") + " is for other labels than "
+            "those in " + data.labelsName + "; train a new one!");
+      }
+    }
+    model->mappings = mappings;
     labels.transform([&](const size_t label)
     {
       return size_t(std::distance(known.begin(), known.find(label)));
     });
   }
+  if (params.Has("training"))
+    dimensions = points.n_rows;
   dasgd::cli::CheckTestDimensions(params, dimensions);
 
   if (params.Has("training"))

@@ -87,6 +87,7 @@ PARAM_FLAG("print_training_accuracy", "If set, then the accuracy of the model "
 
 void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 {
+  dasgd::cli::CheckTraining(params);
   dasgd::cli::CheckClassifier(params);
   ReportIgnoredParam(params, {{ "training", false }},
       "print_training_accuracy");
@@ -95,7 +96,6 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   RequireParamValue<double>(params, "decision_boundary",
       [](double x) { return x >= 0.0 && x <= 1.0; }, true,
       "decision boundary must be between 0.0 and 1.0");
-  dasgd::cli::CheckTraining(params);
   const size_t seed = dasgd::cli::Seed(params);
   const dasgd::cli::LabelledPoints data = dasgd::cli::TrainingData(params);
   const arma::mat& points = data.points;

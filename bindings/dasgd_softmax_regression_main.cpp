@@ -36,8 +36,8 @@ BINDING_LONG_DESC(
     "\n\n"
     "As in mlpack_softmax_regression, a model is trained with the points given "
     "by " + PRINT_PARAM_STRING("training") + " and their " +
-    PRINT_PARAM_STRING("labels") + ", numbered from 0; there are as many "
-    "classes as labels differ, or " + PRINT_PARAM_STRING("number_of_classes") +
+    PRINT_PARAM_STRING("labels") + " (or the last column), numbered from 0; "
+    "there are as many classes as labels differ, or " + PRINT_PARAM_STRING("number_of_classes") +
     ".  The model is saved by " + PRINT_PARAM_STRING("output_model") + " and "
     "read by " + PRINT_PARAM_STRING("input_model") + ".  With " +
     PRINT_PARAM_STRING("test") + ", the classes of other points are saved to " +
@@ -88,6 +88,7 @@ PARAM_FLAG("no_intercept", "Do not add the intercept term to the model.", "N");
 
 void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 {
+  dasgd::cli::CheckTraining(params);
   RequireOnlyOnePassed(params, { "input_model", "training" }, true);
   dasgd::cli::CheckClassifier(params);
   for (const std::string name : { "number_of_classes", "lambda",
@@ -99,7 +100,6 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   RequireParamValue<int>(params, "number_of_classes",
       [](int x) { return x >= 0 && x != 1; }, true, "number of classes must be "
       "at least 2 (or 0 to count them)");
-  dasgd::cli::CheckTraining(params);
   const size_t seed = dasgd::cli::Seed(params);
   const dasgd::cli::LabelledPoints data = dasgd::cli::TrainingData(params);
   const arma::mat& points = data.points;

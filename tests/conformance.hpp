@@ -27,6 +27,7 @@ struct Case
 {
   std::string topology = "complete";
   size_t window = 2;
+  std::string format = "exact";
   size_t ranks = 2;
   size_t elements = 3;
   Data data = Data::Replicated;
@@ -41,8 +42,8 @@ struct Case
   std::string Text() const
   {
     std::ostringstream out;
-    out << topology << ", window " << window << ", " << ranks << " ranks, " << elements
-        << " elements, " << ToString(data) << ", " << ToString(sharing) << ", "
+    out << topology << ", window " << window << ", " << format << ", " << ranks
+        << " ranks, " << elements << " elements, " << ToString(data) << ", " << ToString(sharing) << ", "
         << points << " points, batch " << batchSize << ", max "
         << maxIterations << ", event " << int(event) << " on rank "
         << eventRank << " at step " << eventStep;
@@ -59,13 +60,15 @@ struct Case
   }
 };
 
-//! The update that belongs to a gradient: small whole numbers, whose sums are
-//! exact, so that replicas must agree to the bit whatever the order was.
+//! The update that belongs to a gradient: whole numbers, whose sums are exact,
+//! so that replicas must agree to the bit whatever the order was.  Some need
+//! more digits than shorter formats have.
 inline double UpdateElement(const size_t origin,
                             const std::uint64_t sequence,
                             const size_t element)
 {
-  return double(Mix(Mix(origin, sequence), element) % 1024) - 300;
+  const double large = (element % 3 == 1) ? 134217728.0 : 0; // 2^27.
+  return double(Mix(Mix(origin, sequence), element) % 1024) - 300 + large;
 }
 
 //! A problem whose gradients are known and which ends as the case says.
@@ -368,6 +371,15 @@ inline Case RandomCase(Random& random, const size_t ranks)
     script.event = Event::Throw;
   script.eventRank = random.Below(ranks);
   script.eventStep = 1 + random.Below(20);
+  switch (random.Below(6))
+  {
+    case 0: script.format = "float32"; break;
+    case 1: script.format = "bfloat16"; break;
+    case 2:
+      script.format = "topk:" + std::to_string(random.Uniform(0.01, 1));
+      break;
+    default: break;
+  }
   return script;
 }
 

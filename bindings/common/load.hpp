@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 namespace mlpack { namespace data { } }
@@ -38,28 +39,67 @@ inline std::string ReadProblem(const std::string& path)
 }
 
 /**
- * Look for words where numbers should be: mlpack's loader takes them for zeros.
- * The first line may be a header.
+ * Look through a text for what mlpack's loader would take for zeros without a
+ * word: words, headers, missing values and lines that are too short.
  *
  * @return What is wrong; empty if nothing is.
  */
-inline std::string WordProblem(const std::string& path)
+inline std::string TextProblem(const std::string& path)
 {
   std::ifstream file(path, std::ios::binary);
   std::string line;
+  size_t columns = 0;
   for (size_t number = 1; std::getline(file, line); ++number)
   {
-    if (number == 1)
-      continue;
+    const std::string where = "line " + std::to_string(number);
+    // Armadillo's own format has a header of its own.
+    if (number == 1 && line.compare(0, 5, "ARMA_") == 0)
+      return "";
     // Digits, signs, exponents, and what "nan" and "inf" consist of.
     const size_t at = line.find_first_not_of("0123456789+-.,;eE \t\r"
         "nNaAiIfF");
-    if (at == std::string::npos)
-      continue;
-    const size_t begin = line.find_last_of(",; \t", at) + 1;
-    return "line " + std::to_string(number) + " has '" + line.substr(begin,
-        std::min<size_t>(line.find_first_of(",; \t\r", at), begin + 20) -
-        begin) + "' where a number should be";
+    if (at != std::string::npos)
+    {
+      const size_t found = line.find_last_of(",; \t", at);
+      const size_t begin = (found == std::string::npos) ? 0 : found + 1;
+      const size_t end = std::min(std::min(line.size(), begin + 20),
+          line.find_first_of(",; \t\r", at));
+      return where + " has '" + line.substr(begin, end - begin) + "' where a "
+          "number should be" + (number == 1 ? "; if it is a header, take it "
+          "out" : "");
+    }
+
+    // Values: between commas, or else between blanks.
+    const bool commas = line.find_first_of(",;") != std::string::npos;
+    size_t count = 0;
+    bool inValue = false, missing = false;
+    for (const char c : line)
+    {
+      const bool comma = (c == ',' || c == ';');
+      const bool blank = (c == ' ' || c == '\t' || c == '\r');
+      missing = missing || (comma && !inValue);
+      if (commas ? comma : blank)
+      {
+        count += inValue;
+        inValue = false;
+      }
+      else if (!blank)
+        inValue = true;
+    }
+    if (commas && !inValue)
+      missing = true;
+    count += inValue;
+    if (missing)
+      return where + " lacks a value between two commas";
+    if (count == 0)
+      continue; // An empty line, as at the end of many files.
+    if (columns == 0)
+      columns = count;
+    if (count != columns)
+    {
+      return where + " has " + std::to_string(count) + " values, but those "
+          "before have " + std::to_string(columns);
+    }
   }
   return "";
 }
@@ -114,7 +154,7 @@ std::string LoadMatrix(const std::string& path,
   const std::string ending = path.substr(std::min(length, path.rfind('.')));
   if (ending == ".csv" || ending == ".tsv" || ending == ".txt")
   {
-    const std::string problem = WordProblem(path);
+    const std::string problem = TextProblem(path);
     if (!problem.empty())
       return problem;
   }
@@ -126,21 +166,45 @@ std::string LoadMatrix(const std::string& path,
   return loaded ? "" : "give numbers as .csv, .tsv, .txt, .arff or .bin";
 }
 
-//! Save a matrix; a vector has one value in each line.
+/**
+ * Save a matrix; a vector has one value in each line.
+ *
+ * @return Whether all of it is there: mlpack does not look whether the last part
+ *     of a file could be written.
+ */
 template<typename MatType>
 bool SaveMatrix(const std::string& path,
                 const MatType& matrix,
                 const bool turn = true)
 {
-  if constexpr (MatType::is_row || MatType::is_col)
+  constexpr bool vector = MatType::is_row || MatType::is_col;
+  using ElemType = typename MatType::elem_type;
+  bool saved;
+  if constexpr (vector)
   {
-    using ElemType = typename MatType::elem_type;
     const arma::Mat<ElemType> lines(const_cast<ElemType*>(matrix.memptr()),
         matrix.n_elem, 1, false, true);
-    return files::Save(path, lines, false, false);
+    saved = files::Save(path, lines, false, false);
   }
   else
-    return files::Save(path, matrix, false, turn);
+    saved = files::Save(path, matrix, false, turn);
+  if (!saved)
+    return false;
+
+  const std::string ending = path.substr(std::min(path.size(),
+      path.rfind('.')));
+  std::ifstream file(path, std::ios::binary);
+  if (ending == ".bin")
+  {
+    file.seekg(0, std::ios::end);
+    return size_t(file.tellg()) >= matrix.n_elem * sizeof(ElemType);
+  }
+  if (ending != ".csv" && ending != ".tsv" && ending != ".txt")
+    return true;
+  const size_t lines = size_t(std::count(std::istreambuf_iterator<char>(file),
+      std::istreambuf_iterator<char>(), '\n'));
+  return lines >= (vector ? matrix.n_elem : turn ? matrix.n_cols :
+      matrix.n_rows);
 }
 
 //! Load a matrix whose dimensions may be categories.

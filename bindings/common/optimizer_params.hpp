@@ -25,8 +25,8 @@ PARAM_DOUBLE_IN("step_size", "Step size: how far to go along the mean gradient "
 PARAM_INT_IN("batch_size", "Number of points in each gradient.", "b", 32);
 PARAM_INT_IN("max_iterations", "Number of points to visit, over all ranks "
     "(0 indicates no limit).", "n", 100000);
-PARAM_INT_IN("epochs", "Number of passes over the data; if it is not 0, it "
-    "takes the place of max_iterations.", "E", DASGD_EPOCHS);
+PARAM_INT_IN("epochs", "Number of passes over the data, instead of "
+    "max_iterations (0: as that says).", "E", DASGD_EPOCHS);
 PARAM_DOUBLE_IN("tolerance", "Stop when an epoch changes the objective by "
     "less; a negative number means never.", "e", 1e-5);
 PARAM_STRING_IN("update", "How a gradient becomes a step: 'sgd', 'momentum' or "
@@ -34,6 +34,9 @@ PARAM_STRING_IN("update", "How a gradient becomes a step: 'sgd', 'momentum' or "
 PARAM_STRING_IN("topology", "Which ranks exchange gradients: 'complete', "
     "'ring', 'exponential', 'tree:K', 'mesh:RxC', 'graph:0-1,1-2,...' or "
     "'file:PATH'.", "g", "complete");
+PARAM_STRING_IN("wire_format", "How updates travel: 'exact', 'float32', "
+    "'bfloat16' or 'topk:FRACTION'; the shorter ones round, and send later what "
+    "was rounded away.", "", "exact");
 PARAM_STRING_IN("sharing", "How work is divided: 'static', every rank does its "
     "share, or 'dynamic', fast ranks do more.", "", "static");
 PARAM_INT_IN("ranks", "Number of processes to train with: the program starts "

@@ -116,7 +116,13 @@ class Voice
 
   //! Has rank 0 printed this?
   bool Said(const std::string& text) const
-  { return memory.kept.find(text) != std::string::npos; }
+  {
+    // Others call it by its name; it does not do so itself.
+    const std::string name = "rank 0: ";
+    const bool named = text.compare(0, name.size(), name) == 0;
+    return memory.kept.find(named ? text.substr(name.size()) : text) !=
+        std::string::npos;
+  }
 
  private:
   //! Passes on what is written, if to anybody, and keeps the end of it.

@@ -15,6 +15,9 @@
 #include <dasgd/core/history_trace.hpp>
 #include <dasgd/core/whole_file.hpp>
 
+#include <filesystem>
+#include <fstream>
+
 namespace dasgd {
 namespace cli {
 
@@ -45,6 +48,34 @@ class Borrowed
 //! mean.
 enum class Batch { Sum, Mean };
 
+//! Which other parameter names the same file; empty if none does.
+inline std::string AlsoFor(const std::string& name, const std::string& path)
+{
+  std::error_code ignored;
+  const auto real = [&](const std::string& given)
+  {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(given,
+        ignored), ignored).string();
+  };
+  // The command line as it was given: how parameters keep the names of files
+  // is the front end's business.
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string word, before;
+  while (std::getline(file, word, '\0'))
+  {
+    const size_t equals = word.find('=');
+    const bool joined = word.compare(0, 2, "--") == 0 &&
+        equals != std::string::npos;
+    const std::string option = joined ? word.substr(0, equals) : before;
+    const std::string value = joined ? word.substr(equals + 1) : word;
+    if (!value.empty() && option != "--" + name && !option.empty() &&
+        option[0] == '-' && real(value) == real(path))
+      return option;
+    before = word;
+  }
+  return "";
+}
+
 /**
  * Check what the shared parameters say, before any data is looked at: mistakes
  * are the same on all ranks.  To be called first in a binding; from here on the
@@ -74,8 +105,11 @@ inline void CheckTraining(mlpack::util::Params& params)
   try
   {
     const Topology topology(params.Get<std::string>("topology"));
-    if (Ranks() > 1)
-      topology.Check(Ranks());
+    // Before they are started as well as after.
+    const int asked = params.Get<int>("ranks");
+    const size_t ranks = Launched() ? Ranks() : size_t(std::max(asked, 1));
+    if (ranks > 1)
+      topology.Check(ranks);
   }
   catch (const std::exception& e)
   {
@@ -83,16 +117,38 @@ inline void CheckTraining(mlpack::util::Params& params)
         "(" + params.Get<std::string>("topology") + "): " + e.what());
   }
 
+  try
+  {
+    const std::string complaint = WireFormat(params.Get<std::string>(
+        "wire_format")).Complaint();
+    if (!complaint.empty())
+      throw std::invalid_argument(complaint);
+  }
+  catch (const std::exception& e)
+  {
+    throw std::invalid_argument("Invalid value of '--wire_format' specified (" +
+        params.Get<std::string>("wire_format") + "): " + e.what());
+  }
+
   std::string problem;
   for (const std::string name : { "report_file", "trace_file" })
   {
     const std::string path = params.Get<std::string>(name);
-    const std::string reason = (path.empty() || Rank() != 0) ? "" :
-        WholeFile::Problem(path);
+    if (path.empty() || Rank() != 0)
+      continue;
+    std::string reason = WholeFile::Problem(path);
+    if (!reason.empty())
+      reason = "cannot be written: " + reason;
+    else
+    {
+      const std::string other = AlsoFor(name, path);
+      if (!other.empty())
+        reason = "is also the file of '" + other + "'";
+    }
     if (!reason.empty() && problem.empty())
     {
-      problem = "The output '" + path + "', given with '--" + name + "', "
-          "cannot be written: " + reason + "!";
+      problem = "The output '" + path + "', given with '--" + name + "', " +
+          reason + "!";
     }
   }
   Agree(problem);
@@ -140,6 +196,7 @@ void TrainWith(OptimizerType& optimizer,
   optimizer.BatchSize() = size_t(params.Get<int>("batch_size"));
   optimizer.Tolerance() = params.Get<double>("tolerance");
   optimizer.Topology() = params.Get<std::string>("topology");
+  optimizer.WireFormat() = params.Get<std::string>("wire_format");
   optimizer.Sharing() = (params.Get<std::string>("sharing") == "dynamic") ?
       Sharing::Dynamic : Sharing::Static;
   optimizer.Data() = params.Has("sharded") ? Data::Sharded : Data::Replicated;
@@ -185,19 +242,32 @@ void TrainWith(OptimizerType& optimizer,
         optimizer.Report().Reason() + "); give a smaller '--step_size' than " +
         step.str() + "!");
   }
-  Together([&]()
+  if (Rank() != 0)
+    return;
+  // What cannot be written now must not cost the model.
+  const auto save = [](const std::string& name, const std::string& path,
+                       const auto& action)
   {
-    if (Rank() != 0)
+    if (path.empty())
       return;
-    const std::string report = params.Get<std::string>("report_file");
-    if (!report.empty())
+    try
     {
-      SaveFile(report, [&](std::ostream& out)
-          { out << optimizer.Report().Json() << "\n"; });
+      action(path);
     }
-    if (!trace.empty())
-      SaveTrace(optimizer.History(), trace);
+    catch (const std::exception& e)
+    {
+      mlpack::Log::Warn << "'--" << name << "' cannot be written: " << e.what()
+          << std::endl;
+    }
+  };
+  save("report_file", params.Get<std::string>("report_file"),
+      [&](const std::string& path)
+  {
+    SaveFile(path, [&](std::ostream& out)
+        { out << optimizer.Report().Json() << "\n"; });
   });
+  save("trace_file", trace, [&](const std::string& path)
+      { SaveTrace(optimizer.History(), path); });
 }
 
 /**

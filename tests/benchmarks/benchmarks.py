@@ -31,6 +31,7 @@ class Bench:
     def __init__(self, arguments):
         self.arguments = arguments
         self.samples = {}
+        self.parts = {}
         self.details = {}
         self.failures = []
 
@@ -98,6 +99,29 @@ def measure(bench, arguments):
                        2, "--slow", "4")
 
 
+def measure_parts(bench, arguments):
+    """The parts of an exchange; each program tells ratios by itself."""
+    for ranks in (None, 2):
+        command = [arguments.micro]
+        if ranks:
+            command = [arguments.mpiexec, "-n", str(ranks)] + command
+        done = subprocess.run(command, capture_output=True, text=True,
+                              timeout=600, stdin=subprocess.DEVNULL)
+        for name, ratio in json.loads(done.stdout).items():
+            bench.parts.setdefault(name, []).append(ratio)
+
+
+def measure_ddp(bench, arguments):
+    """PyTorch's DistributedDataParallel on gloo, with the same networks."""
+    for problem in arguments.problems:
+        gradients = max(20, int(GRADIENTS[problem] * arguments.length /
+                                (40 if problem == "logistic" else 2)))
+        bench.run(f"{problem}: PyTorch DDP, 2 ranks",
+                  # The distribution's Python, which has its PyTorch.
+                  ["/usr/bin/python3", arguments.ddp, "--problem", problem,
+                   "--ranks", "2", "--gradients", str(gradients)])
+
+
 def figures(bench, arguments):
     """What is asked for: name, measured ratio, at least."""
     rows = []
@@ -132,6 +156,14 @@ def figures(bench, arguments):
             row(f"{kind}: 2 ranks, of all-reduce",
                 bench.ratio(f"{kind}: dasgd, 2 ranks",
                             f"{kind}: all-reduce, 2 ranks"), None)
+    peers = {"logistic": 80, "mlp": 3.5, "cnn": 1.0}
+    for problem in arguments.problems:
+        row(f"{problem}: 2 ranks, of PyTorch DDP, 2 ranks",
+            bench.ratio(f"{problem}: dasgd, 2 ranks",
+                        f"{problem}: PyTorch DDP, 2 ranks"), peers[problem])
+    for name, values in bench.parts.items():
+        row(name, (statistics.median(values), min(values), max(values)),
+            0.8 if name.startswith("frame encode") and "1 M" in name else None)
     return rows
 
 
@@ -175,9 +207,24 @@ def machine():
             "architecture": platform.machine(), "system": platform.platform()}
 
 
+def versions(arguments):
+    """What the figures were measured with."""
+    def first_line(*command):
+        try:
+            return subprocess.run(command, capture_output=True, text=True,
+                                  timeout=60).stdout.splitlines()[0]
+        except (OSError, IndexError, subprocess.TimeoutExpired):
+            return "?"
+    return {"mpi": first_line(arguments.mpiexec, "--version"),
+            "compiler": first_line("c++", "--version"),
+            "python": platform.python_version()}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--throughput", required=True)
+    parser.add_argument("--micro", required=True)
+    parser.add_argument("--ddp", help="ddp.py, to measure PyTorch, too")
     parser.add_argument("--mpiexec", required=True)
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--length", type=float, default=1.0,
@@ -195,11 +242,15 @@ def main():
         print(f"\rrepetition {repetition + 1} of {arguments.repetitions}",
               end="", file=sys.stderr, flush=True)
         measure(bench, arguments)
+        measure_parts(bench, arguments)
+        if arguments.ddp:
+            measure_ddp(bench, arguments)
     print(file=sys.stderr)
     rows = figures(bench, arguments)
     print_table(bench, rows)
     result = {"when": datetime.datetime.now().isoformat(timespec="seconds"),
               "machine": machine(), "load": os.getloadavg(),
+              "versions": versions(arguments),
               "samples": bench.samples, "details": bench.details,
               "figures": rows, "failures": bench.failures}
     if arguments.out:

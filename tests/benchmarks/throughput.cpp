@@ -241,7 +241,7 @@ double Measure(const Options& options, dasgd::Report& report)
   if (options.algorithm == "serial" || options.algorithm == "independent")
   {
     // As dasgd does: cores are divided between the ranks.
-    const dasgd::BlasThreads threads(size_t(ranks));
+    const dasgd::BlasThreads threads{ size_t(ranks) };
     ens::StandardSGD optimizer(step, options.batch,
         options.gradients * options.batch, -1);
     TrainProblem<MatType>(options, Timed<ens::StandardSGD>(optimizer,
@@ -250,7 +250,7 @@ double Measure(const Options& options, dasgd::Report& report)
   }
   else if (options.algorithm == "allreduce")
   {
-    const dasgd::BlasThreads threads(size_t(ranks));
+    const dasgd::BlasThreads threads{ size_t(ranks) };
     AllReduce optimizer(step, options.batch,
         options.gradients * options.batch * size_t(ranks));
     TrainProblem<MatType>(options, Timed<AllReduce>(optimizer, options.slow,

@@ -85,6 +85,32 @@ TEST_CASE("What cannot be written is known beforehand", "[file]")
       [](std::ostream& out) { out << "x"; }), std::runtime_error);
 }
 
+TEST_CASE("A link stays a link, and what it points to is written", "[file]")
+{
+  const Scratch scratch;
+  fs::create_directory(scratch.path / "store");
+  for (const std::string name : { "there", "yet_to_come" })
+  {
+    const std::string real = scratch.File("store/" + name);
+    if (name == "there")
+      std::ofstream(real) << "old";
+    fs::create_symlink("store/" + name, scratch.path / name);
+    SaveFile(scratch.File(name), [](std::ostream& out) { out << "new"; });
+    CHECK(fs::is_symlink(scratch.path / name));
+    CHECK(Read(real) == "new");
+  }
+}
+
+TEST_CASE("What Armadillo leaves behind is cleared away", "[file]")
+{
+  const Scratch scratch;
+  {
+    WholeFile file(scratch.File("matrix.csv"));
+    std::ofstream(file.Path() + ".tmp_0123") << "half";
+  }
+  CHECK(scratch.Entries() == 0);
+}
+
 TEST_CASE("Devices are written to, and stay what they are", "[file]")
 {
   SaveFile("/dev/null", [](std::ostream& out) { out << "x"; });

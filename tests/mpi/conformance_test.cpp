@@ -26,7 +26,7 @@ std::vector<Ending> Play(const MpiCommunicator& comm,
   ScriptedProblem problem(script, comm.Rank(), iterate.data());
   const Routes routes(script.topology, comm.Size(), comm.Rank());
   DasgdWorker<double, ScriptedProblem> worker(routes, script.window,
-      iterate.data(), script.elements, problem);
+      iterate.data(), script.elements, problem, script.format);
   RankHistory log(comm.Size());
   if (history)
     worker.Record(log);
@@ -36,7 +36,8 @@ std::vector<Ending> Play(const MpiCommunicator& comm,
     Run(worker, transport);
   }
   const Ending mine = EndingOf(worker, problem, iterate, worker.Pool().Peak() +
-      script.window * routes.ReceiveFrom().size());
+      script.window * routes.ReceiveFrom().size() +
+      WireFormat(script.format).Vectors(sizeof(double)));
   if (history)
   {
     history->clear();

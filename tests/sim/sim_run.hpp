@@ -41,6 +41,7 @@ inline SimRun Draw(const std::uint64_t seed)
   SimMachine& machine = run.machine;
   machine.seed = seed;
   machine.window = run.script.window;
+  machine.format = run.script.format;
   for (size_t i = 0; i < run.script.ranks; ++i)
   {
     // Some ranks a hundred times slower than others.

@@ -70,7 +70,7 @@ std::string Decode(const std::vector<std::uint8_t>& bytes,
                    const FrameLimits<ElemType>& limits)
 {
   Buffer aligned(std::max<size_t>(bytes.size(), 1));
-  std::memcpy(aligned.Bytes(), bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), aligned.Bytes());
   DecodedFrame<ElemType> frame(limits.ranks);
   try
   {

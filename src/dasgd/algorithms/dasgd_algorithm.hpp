@@ -41,8 +41,10 @@ struct DasgdAlgorithm
                                const size_t vectorBytes)
   {
     const Routes routes(settings.topology, ranks, rank);
-    const double needed = double(vectorBytes) *
-        double(DasgdVectors(routes, settings.window));
+    // The size of an element does not matter here: formats that do not shorten
+    // it need nothing, and the others are the same for all.
+    const double needed = double(vectorBytes) * double(DasgdVectors(routes,
+        settings.window) + settings.format.Vectors(sizeof(double)));
     const double there = double(sysconf(_SC_PHYS_PAGES)) *
         double(sysconf(_SC_PAGESIZE));
     if (needed <= there)
@@ -69,7 +71,7 @@ struct DasgdAlgorithm
   {
     const Routes routes(settings.topology, comm.Size(), comm.Rank());
     DasgdWorker<ElemType, ProblemType> worker(routes, settings.window, iterate,
-        elements, problem);
+        elements, problem, settings.format);
     if (settings.history)
       worker.Record(*settings.history);
     if (settings.live)
@@ -96,7 +98,8 @@ struct DasgdAlgorithm
     outcome.exception = worker.Exception();
     outcome.counts = worker.Counts();
     outcome.counts.peakVectors = worker.Pool().Peak() +
-        settings.window * routes.ReceiveFrom().size();
+        settings.window * routes.ReceiveFrom().size() +
+        settings.format.Vectors(sizeof(ElemType));
     return outcome;
   }
 };

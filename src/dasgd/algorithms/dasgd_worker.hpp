@@ -60,12 +60,14 @@ class DasgdWorker
    * @param iterate The model, updated in place.
    * @param elements Its number of elements.
    * @param problem What to train.
+   * @param format How updates are written.
    */
   DasgdWorker(const Routes& routes,
               size_t window,
               ElemType* iterate,
               const size_t elements,
-              ProblemType& problem);
+              ProblemType& problem,
+              const WireFormat& format = WireFormat::Exact);
 
   //! Begin; call it first.
   void Start();
@@ -129,7 +131,12 @@ class DasgdWorker
     Buffer buffer;
     Manifest manifest;
     std::vector<Fact> facts;
+    //! Does the sum hold something that no gradient of the manifest accounts
+    //! for: what rounding has left of those sent before?
+    bool carry = false;
 
+    //! Is the sum yet to be begun?
+    bool Fresh() const { return manifest.Empty() && !carry; }
     bool Empty() const { return manifest.Empty() && facts.empty(); }
   };
 
@@ -139,6 +146,8 @@ class DasgdWorker
   ElemType* IdleBuffer();
   //! Add an update to a box, unless it was formed right there.
   void AddUpdate(Box& box, const ElemType* update);
+  //! Write the vector of a box shorter, if it may be; what that leaves is kept.
+  void Shorten(Box& box, FrameHeader& header, Buffer& rest);
   //! Learn a fact: from here or from elsewhere.
   void Learn(const Fact& fact);
   //! Tell all others.
@@ -163,6 +172,11 @@ class DasgdWorker
   std::vector<bool> lastSent;
   size_t lastsToSend;
   size_t lastsToCome;
+
+  //! How own updates become what is sent of them.
+  Rounding<ElemType> rounding;
+  WireFormat::Kind format;
+  std::vector<std::uint32_t> places;
 
   //! Frames since the last gradient, and how many can be waiting at a time: as
   //! many as are received and as are under way.

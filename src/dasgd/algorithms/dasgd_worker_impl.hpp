@@ -20,7 +20,8 @@ DasgdWorker<ElemType, ProblemType>::DasgdWorker(const Routes& routes,
                                                 const size_t window,
                                                 ElemType* iterate,
                                                 const size_t elements,
-                                                ProblemType& problem) :
+                                                ProblemType& problem,
+                                                const WireFormat& format) :
     routes(routes),
     iterate(iterate),
     limits{routes.Ranks(), elements},
@@ -33,6 +34,8 @@ DasgdWorker<ElemType, ProblemType>::DasgdWorker(const Routes& routes,
     lastSent(routes.SendTo().size(), false),
     lastsToSend(routes.SendTo().size()),
     lastsToCome(routes.ReceiveFrom().size()),
+    rounding(format, routes.Ranks() > 1 ? elements : 0),
+    format(rounding.Active() ? format.Type() : WireFormat::Kind::Exact),
     sweep(2 * window * routes.ReceiveFrom().size()),
     version(routes.Ranks(), 0),
     finalKnown(routes.Ranks(), false),
@@ -44,7 +47,8 @@ DasgdWorker<ElemType, ProblemType>::DasgdWorker(const Routes& routes,
     boxes[i].manifest = Manifest(routes.Ranks());
     channelsOf[routes.Channels()[i].link].push_back(i);
   }
-  counts.vectorBound = DasgdVectors(routes, window);
+  counts.vectorBound = DasgdVectors(routes, window) +
+      format.Vectors(sizeof(ElemType));
 }
 
 template<typename ElemType, typename ProblemType>
@@ -74,6 +78,10 @@ void DasgdWorker<ElemType, ProblemType>::Compute()
     {
       entry.origin = std::uint32_t(rank);
       entry.first = version[rank] + 1;
+      // The update stands in a buffer of ours, or of the problem's, which is
+      // done with it.
+      if (rounding.Active())
+        rounding.Apply(iterate, const_cast<ElemType*>(update));
       if (history)
         history->Compute(); // First: nobody may have what is not noted.
       for (const size_t channel : routes.Emit())
@@ -136,7 +144,10 @@ void DasgdWorker<ElemType, ProblemType>::Receive(const std::uint8_t* bytes,
     Subtract(iterate, frame.vector, limits.elements);
     for (const size_t channel : onward)
     {
-      AddUpdate(Open(channel), frame.vector);
+      // A rest goes with the next that there is to send.
+      const bool rest = frame.manifest.Empty();
+      AddUpdate(rest ? boxes[channel] : Open(channel), frame.vector);
+      boxes[channel].carry |= rest;
       boxes[channel].manifest.Add(frame.manifest);
     }
 
@@ -201,8 +212,11 @@ bool DasgdWorker<ElemType, ProblemType>::Send(TransportType& transport)
         box.buffer = pool.Take();
       FrameHeader header;
       header.routeClass = std::uint32_t(routes.Channels()[chosen].routeClass);
-      header.elements = box.manifest.Empty() ? 0 : limits.elements;
+      header.elements = box.Fresh() ? 0 : limits.elements;
       header.last = complete && waiting[link] <= 1;
+      Buffer rest;
+      if (format != WireFormat::Kind::Exact)
+        Shorten(box, header, rest);
       const size_t bytes = EncodeFrame<ElemType>(box.buffer, header,
           box.manifest, box.facts);
       if (waiting[link] > 0)
@@ -210,7 +224,8 @@ bool DasgdWorker<ElemType, ProblemType>::Send(TransportType& transport)
       box.manifest.Clear();
       box.facts.clear();
       transport.Send(link, std::move(box.buffer), bytes);
-      box.buffer = Buffer();
+      box.carry = bool(rest);
+      box.buffer = std::move(rest);
 
       sent = true;
       ++counts.framesSent;
@@ -243,7 +258,7 @@ ElemType* DasgdWorker<ElemType, ProblemType>::IdleBuffer()
   for (const size_t channel : routes.Emit())
   {
     Box& box = boxes[channel];
-    if (!box.manifest.Empty())
+    if (!box.Fresh())
       continue;
     if (!box.buffer)
       box.buffer = pool.Take();
@@ -258,7 +273,7 @@ void DasgdWorker<ElemType, ProblemType>::AddUpdate(Box& box,
 {
   if (box.buffer && FrameVector<ElemType>(box.buffer) == update)
     return; // It was formed there.
-  if (!box.manifest.Empty())
+  if (!box.Fresh())
   {
     Add(FrameVector<ElemType>(box.buffer), update, limits.elements);
     return;
@@ -267,6 +282,29 @@ void DasgdWorker<ElemType, ProblemType>::AddUpdate(Box& box,
     box.buffer = pool.Take();
   std::memcpy(FrameVector<ElemType>(box.buffer), update,
       FrameLimits<ElemType>::VectorBytes(limits.elements));
+}
+
+template<typename ElemType, typename ProblemType>
+void DasgdWorker<ElemType, ProblemType>::Shorten(Box& box,
+                                                 FrameHeader& header,
+                                                 Buffer& rest)
+{
+  // An origin's last word comes with all that is left of it, and so does a frame
+  // that is nothing but a rest: nothing may stay behind.
+  const bool final = std::any_of(box.facts.begin(), box.facts.end(),
+      [](const Fact& fact) { return fact.kind == Fact::Kind::Final; });
+  if (header.elements == 0 || final || box.manifest.Empty())
+    return;
+  // One update fits the format, since its origin saw to it; a sum may not.
+  const bool sum = box.carry || box.manifest.Gradients() > 1;
+  if (sum && format != WireFormat::Kind::TopK)
+    rest = pool.Take();
+  if (!ShortenFrame<ElemType>(box.buffer, header, format, rest ?
+      FrameVector<ElemType>(rest) : nullptr, places) && rest)
+  {
+    pool.Give(std::move(rest));
+    rest = Buffer();
+  }
 }
 
 template<typename ElemType, typename ProblemType>
@@ -323,6 +361,17 @@ void DasgdWorker<ElemType, ProblemType>::Conclude()
     if (stopped || !problem.HasWork())
     {
       finished = true;
+      if (rounding.Active())
+      {
+        if (const ElemType* rest = rounding.Flush(iterate))
+        {
+          for (const size_t channel : routes.Emit())
+          {
+            AddUpdate(boxes[channel], rest);
+            boxes[channel].carry = true;
+          }
+        }
+      }
       // The last that this rank has to say: whoever has heard it from all may
       // leave, so nothing may follow it.
       Fact fact;

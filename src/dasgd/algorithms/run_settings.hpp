@@ -11,6 +11,7 @@
 #include "../core/history.hpp"
 #include "../core/rank_report.hpp"
 #include "../core/topology.hpp"
+#include "../wire/format.hpp"
 
 namespace dasgd {
 
@@ -22,6 +23,8 @@ struct RunSettings
   size_t window = 2;
   //! Where to note what this rank does, or null.
   RankHistory* history = nullptr;
+  //! How updates are written.
+  WireFormat format = WireFormat::Exact;
   //! Where to show this rank's counts while it runs, or null.
   const RankReport** live = nullptr;
 };

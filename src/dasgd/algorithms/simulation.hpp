@@ -33,6 +33,8 @@ struct SimMachine
   double stallSeconds = 0;
   //! Frames under way to each neighbour.
   size_t window = 2;
+  //! How updates are written.
+  WireFormat format = WireFormat::Exact;
 };
 
 /**
@@ -67,7 +69,7 @@ class Simulation
       Seat& seat = seats[i];
       seat.routes = std::make_unique<Routes>(topology, ranks, i);
       seat.worker = std::make_unique<WorkerType>(*seat.routes, machine.window,
-          iterates[i], elements, *problems[i]);
+          iterates[i], elements, *problems[i], machine.format);
       std::vector<SimLink> links;
       for (const size_t peer : seat.routes->SendTo())
         links.push_back(machine.link(i, peer));
@@ -108,7 +110,8 @@ class Simulation
   size_t PeakVectors(const size_t rank) const
   {
     return seats[rank].worker->Pool().Peak() +
-        machine.window * seats[rank].routes->ReceiveFrom().size();
+        machine.window * seats[rank].routes->ReceiveFrom().size() +
+        machine.format.Vectors(sizeof(ElemType));
   }
   //! Record what happens; call before Run().
   void Record()

@@ -26,6 +26,8 @@ class Report
   std::vector<RankReport> ranks;
   std::string algorithm;
   std::string topology;
+  //! How updates were written on the wire.
+  std::string wireFormat = "exact";
   dasgd::Data data = dasgd::Data::Replicated;
   dasgd::Sharing sharing = dasgd::Sharing::Static;
   //! Elements of the model, and bytes of each.

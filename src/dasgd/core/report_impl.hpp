@@ -259,6 +259,7 @@ inline std::string Report::Json() const
       << "  \"algorithm\": " << JsonString(algorithm) << ",\n"
       << "  \"ranks\": " << ranks.size() << ",\n"
       << "  \"topology\": " << JsonString(topology) << ",\n"
+      << "  \"wire_format\": " << JsonString(wireFormat) << ",\n"
       << "  \"data\": " << JsonString(ToString(data)) << ",\n"
       << "  \"sharing\": " << JsonString(ToString(sharing)) << ",\n"
       << "  \"elements\": " << elements << ",\n"
@@ -349,7 +350,9 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
   out << report.algorithm << ", " << report.ranks.size() << " rank"
       << (report.ranks.size() == 1 ? "" : "s") << ", topology "
       << report.topology << ", " << ToString(report.data) << " data, "
-      << ToString(report.sharing) << " sharing\n"
+      << ToString(report.sharing) << " sharing"
+      << (report.wireFormat == "exact" ? "" : ", wire format " +
+      report.wireFormat) << "\n"
       << "model: " << report.elements << " elements of "
       << report.elementBytes << " bytes\n"
       << "stopped: " << report.Reason() << "\n"

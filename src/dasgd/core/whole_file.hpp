@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
@@ -29,8 +30,19 @@ namespace dasgd {
 class WholeFile
 {
  public:
-  explicit WholeFile(const std::string& target) : target(target)
+  explicit WholeFile(const std::string& given) : target(given)
   {
+    // A link stays a link: what it points to is replaced, or made.
+    std::error_code failed;
+    for (size_t i = 0; i < 40 && std::filesystem::is_symlink(target, failed);
+        ++i)
+    {
+      const std::filesystem::path next = std::filesystem::read_symlink(target,
+          failed);
+      if (failed)
+        break;
+      target = (std::filesystem::path(target).parent_path() / next).string();
+    }
     struct stat status;
     direct = stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
     path = direct ? target : Temporary(target);
@@ -38,8 +50,20 @@ class WholeFile
 
   ~WholeFile()
   {
-    if (!direct && !committed)
-      unlink(path.c_str());
+    if (direct || committed)
+      return;
+    unlink(path.c_str());
+    // Armadillo writes to a name that begins with the one it is given.
+    std::error_code ignored;
+    const std::filesystem::path whole(path);
+    const std::string start = whole.filename().string() + ".tmp_";
+    for (const auto& entry : std::filesystem::directory_iterator(
+        whole.has_parent_path() ? whole.parent_path() :
+        std::filesystem::path("."), ignored))
+    {
+      if (entry.path().filename().string().compare(0, start.size(), start) == 0)
+        std::filesystem::remove(entry.path(), ignored);
+    }
   }
 
   WholeFile(const WholeFile&) = delete;

@@ -14,6 +14,7 @@
 #include "../core/topology.hpp"
 #include "../core/work.hpp"
 #include "../transport/mpi_communicator.hpp"
+#include "../wire/format.hpp"
 #include "auto_step.hpp"
 #include "ensmallen.hpp"
 
@@ -171,6 +172,11 @@ class Settings
   //! slow peer finds newer gradients, at the cost of memory and messages.
   size_t& Window() { return window; }
 
+  //! Get how updates are written on the wire (default: exactly).
+  const dasgd::WireFormat& WireFormat() const { return format; }
+  //! Modify how updates are written on the wire; a text will do: "float32".
+  dasgd::WireFormat& WireFormat() { return format; }
+
   //! Get the smoothness L of the mean over points, if known (0: not known).
   double Smoothness() const { return smoothness; }
   //! Modify the smoothness: with it the report judges the step size.
@@ -218,7 +224,7 @@ class Settings
     }
     if (batchSize == 0)
       return "BatchSize() is 0, but must be at least 1.";
-    return "";
+    return format.Complaint();
   }
 
   //! Get this rank's counts while Optimize() runs, for callbacks that show
@@ -271,6 +277,7 @@ class Settings
   dasgd::Sharing sharing = dasgd::Sharing::Static;
   size_t seed = 0;
   size_t window = 2;
+  dasgd::WireFormat format;
   double smoothness = 0;
   bool recordHistory = false;
 

@@ -59,6 +59,7 @@ class SimulatedTraining
     const size_t ranks = functions.size();
     SimMachine machine = machineIn;
     machine.window = optimizer.Window();
+    machine.format = optimizer.WireFormat();
     std::vector<size_t> points;
     for (SeparableFunctionType& function : functions)
       points.push_back(function.NumFunctions());

@@ -114,7 +114,8 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   // The algorithm: returns on all ranks, whatever happened.
   RankHistory log(comm.Size());
   RunSettings runSettings{ settings.topology, settings.window,
-      settings.recordHistory ? &log : nullptr, &settings.state.live };
+      settings.recordHistory ? &log : nullptr, settings.format,
+      &settings.state.live };
   Outcome outcome = AlgorithmType::Run(comm, runSettings, iterate.memptr(),
       iterate.n_elem, problem);
   bool stepChanged = false;
@@ -246,6 +247,7 @@ Report Training<AlgorithmType>::Describe(
   dasgd::Report report;
   report.algorithm = AlgorithmType::Name();
   report.topology = settings.Topology().Name();
+  report.wireFormat = settings.WireFormat().Name();
   report.data = settings.Data();
   report.sharing = settings.Sharing();
   report.elements = elements;
@@ -308,6 +310,7 @@ typename Training<AlgorithmType>::Agreed Training<AlgorithmType>::ShakeHands(
   handshake.Require("Sharing()", std::string(ToString(settings.Sharing())));
   handshake.Require("Seed()", settings.Seed());
   handshake.Require("Window()", settings.Window());
+  handshake.Require("WireFormat()", settings.WireFormat().Name());
   handshake.Require("Smoothness()", settings.Smoothness());
   handshake.Require("RecordHistory()", settings.RecordHistory());
   handshake.Require("the update policy", TypeName<UpdatePolicyType>());

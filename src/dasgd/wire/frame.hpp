@@ -12,6 +12,7 @@
 #include "../core/manifest.hpp"
 #include "buffer.hpp"
 #include "byte_archive.hpp"
+#include "format.hpp"
 
 namespace dasgd {
 
@@ -23,7 +24,7 @@ namespace dasgd {
 struct FrameHeader
 {
   static constexpr std::uint32_t Magic = 0x47534144; // "DASG"
-  static constexpr std::uint16_t Version = 1;
+  static constexpr std::uint16_t Version = 2;
   static constexpr size_t Bytes = Buffer::Block;
 
   //! The sender sends nothing after this frame on this link.
@@ -34,6 +35,27 @@ struct FrameHeader
   std::uint64_t frameBytes = 0;
   //! Elements of the vector: those of the model, or none.
   std::uint64_t elements = 0;
+  //! How they are written.
+  WireFormat::Kind format = WireFormat::Kind::Exact;
+  //! With WireFormat::TopK, how many are not zero.
+  std::uint64_t places = 0;
+
+  //! Bytes of the vector as it is written.
+  template<typename ElemType>
+  size_t PayloadBytes() const
+  {
+    switch (format)
+    {
+      case WireFormat::Kind::Float32:
+        return size_t(elements) * sizeof(wire::Float);
+      case WireFormat::Kind::BFloat16:
+        return size_t(elements) * sizeof(wire::BFloat);
+      case WireFormat::Kind::TopK:
+        return size_t(places) * (sizeof(ElemType) + sizeof(std::uint32_t));
+      default:
+        return size_t(elements) * sizeof(ElemType);
+    }
+  }
 };
 
 //! How large frames can get, from what is known up front.
@@ -218,9 +240,41 @@ inline void Load(ByteInputArchive& archive,
 } // namespace wire
 
 /**
+ * Write the vector of a frame in a shorter format, where it stands.
+ *
+ * @param header Its elements are set; format and places are set here.
+ * @param rest Gets what the format cannot express, if it is not null.
+ * @param places Scratch.
+ * @return Whether there is such a rest.
+ */
+template<typename ElemType>
+bool ShortenFrame(Buffer& buffer,
+                  FrameHeader& header,
+                  const WireFormat::Kind format,
+                  ElemType* rest,
+                  std::vector<std::uint32_t>& places)
+{
+  ElemType* vector = FrameVector<ElemType>(buffer);
+  const size_t elements = size_t(header.elements);
+  header.format = format;
+  if (format == WireFormat::Kind::Float32)
+    return wire::Shorten<wire::Float>(vector, rest, elements);
+  if (format == WireFormat::Kind::BFloat16)
+    return wire::Shorten<wire::BFloat>(vector, rest, elements);
+  if (format == WireFormat::Kind::TopK)
+  {
+    header.places = wire::Gather(vector, elements, places);
+    if (header.places == elements)
+      header.format = WireFormat::Kind::Exact;
+  }
+  return false;
+}
+
+/**
  * Complete the frame in a buffer whose vector is already in place.
  *
- * @param buffer Holds the vector (if header.elements is not 0) at FrameVector().
+ * @param buffer Holds the vector (if header.elements is not 0) at FrameVector(),
+ *     in the format that the header names.
  * @return Bytes of the frame.
  */
 template<typename ElemType>
@@ -232,7 +286,7 @@ size_t EncodeFrame(Buffer& buffer,
   ByteOutputArchive archive(buffer.Bytes() + FrameHeader::Bytes,
       buffer.Size() - FrameHeader::Bytes);
   archive(cereal::binary_data(FrameVector<ElemType>(buffer),
-      FrameLimits<ElemType>::VectorBytes(size_t(header.elements))));
+      header.PayloadBytes<ElemType>()));
   wire::Save(archive, manifest);
   wire::Save(archive, facts);
   header.frameBytes = FrameHeader::Bytes + archive.Position();
@@ -242,7 +296,8 @@ size_t EncodeFrame(Buffer& buffer,
   ByteOutputArchive start(buffer.Bytes(), FrameHeader::Bytes);
   start(FrameHeader::Magic, FrameHeader::Version,
       std::uint8_t(sizeof(ElemType)), std::uint8_t(header.last),
-      header.routeClass, header.frameBytes, header.elements);
+      header.routeClass, header.frameBytes, header.elements,
+      std::uint8_t(header.format), header.places);
   return size_t(header.frameBytes);
 }
 
@@ -259,7 +314,52 @@ struct DecodedFrame
   std::vector<Fact> facts;
   //! Scratch.
   std::vector<std::uint64_t> version;
+  //! The vector in full length, if it came in a shorter format.
+  std::vector<ElemType> expanded;
 };
+
+//! Read the vector of a frame, whose header has been read.
+template<typename ElemType>
+void DecodeVector(ByteInputArchive& archive,
+                  const size_t elements,
+                  DecodedFrame<ElemType>& frame)
+{
+  frame.vector = nullptr;
+  if (frame.header.elements == 0)
+    return;
+  const std::uint8_t* bytes = static_cast<const std::uint8_t*>(archive.View(
+      frame.header.template PayloadBytes<ElemType>()));
+  if (frame.header.format == WireFormat::Kind::Exact)
+  {
+    frame.vector = reinterpret_cast<const ElemType*>(bytes);
+    return;
+  }
+  frame.expanded.resize(elements);
+  frame.vector = frame.expanded.data();
+  if (frame.header.format == WireFormat::Kind::Float32)
+    wire::Lengthen<wire::Float>(bytes, frame.expanded.data(), elements);
+  else if (frame.header.format == WireFormat::Kind::BFloat16)
+    wire::Lengthen<wire::BFloat>(bytes, frame.expanded.data(), elements);
+  else
+  {
+    std::fill(frame.expanded.begin(), frame.expanded.end(), ElemType(0));
+    const size_t count = size_t(frame.header.places);
+    const ElemType* values = reinterpret_cast<const ElemType*>(bytes);
+    for (size_t i = 0; i < count; ++i)
+    {
+      std::uint32_t place;
+      std::memcpy(&place, bytes + count * sizeof(ElemType) +
+          i * sizeof(place), sizeof(place));
+      if (place >= elements)
+      {
+        throw WireError("a frame has a value at place " +
+            std::to_string(place) + ", but the model has " +
+            std::to_string(elements) + " elements");
+      }
+      frame.expanded[place] = values[i];
+    }
+  }
+}
 
 /**
  * Read a frame; throws WireError if anything is not as it should be.
@@ -277,9 +377,10 @@ void DecodeFrame(const std::uint8_t* bytes,
   ByteInputArchive start(bytes, std::min(size, FrameHeader::Bytes));
   std::uint32_t magic;
   std::uint16_t version;
-  std::uint8_t elementBytes, last;
+  std::uint8_t elementBytes, last, format;
   start(magic, version, elementBytes, last, frame.header.routeClass,
-      frame.header.frameBytes, frame.header.elements);
+      frame.header.frameBytes, frame.header.elements, format,
+      frame.header.places);
   if (magic != FrameHeader::Magic)
   {
     throw WireError("a message of " + std::to_string(size) + " bytes is not "
@@ -309,13 +410,19 @@ void DecodeFrame(const std::uint8_t* bytes,
     throw WireError("a frame has " + std::to_string(frame.header.elements) +
         " elements, but the model has " + std::to_string(limits.elements));
   }
+  if (format > std::uint8_t(WireFormat::Kind::TopK) ||
+      frame.header.places > frame.header.elements)
+  {
+    throw WireError("a frame has format " + std::to_string(format) + " with " +
+        std::to_string(frame.header.places) + " places of " +
+        std::to_string(frame.header.elements));
+  }
+  frame.header.format = WireFormat::Kind(format);
 
   ByteInputArchive archive(bytes + FrameHeader::Bytes,
       size_t(frame.header.frameBytes) - FrameHeader::Bytes);
   frame.header.last = (last != 0);
-  frame.vector = (frame.header.elements == 0) ? nullptr :
-      reinterpret_cast<const ElemType*>(archive.View(
-          FrameLimits<ElemType>::VectorBytes(limits.elements)));
+  DecodeVector(archive, limits.elements, frame);
   wire::Load(archive, frame.manifest, frame.version);
   wire::Load(archive, limits.ranks, frame.facts);
   if (archive.Left() != 0)
@@ -323,7 +430,8 @@ void DecodeFrame(const std::uint8_t* bytes,
     throw WireError("a frame of " + std::to_string(frame.header.frameBytes) +
         " bytes ends " + std::to_string(archive.Left()) + " bytes early");
   }
-  if ((frame.vector == nullptr) != frame.manifest.Empty())
+  // A vector without gradients is what rounding has left of them.
+  if (frame.vector == nullptr && !frame.manifest.Empty())
   {
     throw WireError("a frame of " + std::to_string(frame.header.frameBytes) +
         " bytes has " + std::to_string(frame.header.elements) +

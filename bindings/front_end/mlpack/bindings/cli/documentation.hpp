@@ -64,8 +64,8 @@ void AddToCall(Params& params,
       call += " --" + Name(kind, data);
     if (kind.InFile())
     {
-      const bool model = data.tname.empty() || data.tname[0] == 'P';
-      call += " " + ValueText(value, false) + (model ? ".bin" : ".csv");
+      call += " " + ValueText(value, false) +
+          (kind.HoldsModel() ? ".bin" : ".csv");
     }
     else if (!kind.Flag() && data.input)
     {

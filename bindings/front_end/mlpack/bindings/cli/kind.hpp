@@ -60,6 +60,8 @@ class Kind
   }
   //! Which files it can be written to: their endings, or none for any.
   virtual std::vector<std::string> Endings() const { return {}; }
+  //! Is it a model?
+  virtual bool HoldsModel() const { return false; }
   //! The model behind it, or null; parameters may share one.
   virtual void* Model(const ParamData& /* data */) const { return nullptr; }
   //! Delete that model.

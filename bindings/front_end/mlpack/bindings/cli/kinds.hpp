@@ -135,8 +135,9 @@ class FiledKind : public Kind
     if (!reason.empty())
     {
       Fatal << "Cannot open file '" << path << "', given with "
-          << FullName(*this, data) << ": " << reason << "; check the name!"
-          << std::endl;
+          << FullName(*this, data) << ": " << reason << "; "
+          << (path.find("{rank}") == std::string::npos ? "check the name!" :
+          "is --sharded missing?") << std::endl;
     }
   }
 
@@ -183,7 +184,7 @@ class MatrixKind : public FiledKind<T>
   void Save(ParamData& data, const std::string& path) const override
   {
     if (!SaveMatrix(path, this->Of(data).value, !data.noTranspose))
-      throw std::runtime_error("it cannot be saved");
+      throw std::runtime_error("it cannot be written; is the disk full?");
   }
 
   std::vector<std::string> Endings() const override
@@ -266,6 +267,8 @@ class ModelKind : public FiledKind<T*>
 
   std::vector<std::string> Endings() const override
   { return { "bin", "xml", "json" }; }
+
+  bool HoldsModel() const override { return true; }
 
   void* Model(const ParamData& data) const override
   { return this->Of(data).value; }

@@ -12,8 +12,18 @@
 
 #include <dasgd/core/whole_file.hpp>
 
+#include <filesystem>
+
 namespace dasgd {
 namespace cli {
+
+//! One name for one file, however it is written.
+inline std::string RealPath(const std::string& path)
+{
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(path,
+      ignored), ignored).string();
+}
 
 //! Call an action for every file that the program was asked to write.
 template<typename ActionType>
@@ -23,7 +33,8 @@ void ForOutputs(Params& params, ActionType&& action)
   {
     ParamData& data = entry.second;
     const Kind& kind = KindOf(params, data);
-    if (!data.input && kind.InFile() && !kind.Path(data).empty())
+    if (!data.input && kind.InFile() && (data.wasPassed ||
+        !kind.Path(data).empty()))
       action(kind, data, kind.Path(data));
   }
 }
@@ -36,7 +47,15 @@ void ForOutputs(Params& params, ActionType&& action)
 inline std::string OutputProblem(Params& params)
 {
   std::string problem;
-  std::map<std::string, std::string> taken;
+  // What would be overwritten; but a model may take its own place.
+  std::map<std::string, std::string> taken, read;
+  for (auto& entry : params.Parameters())
+  {
+    ParamData& data = entry.second;
+    const Kind& kind = KindOf(params, data);
+    if (data.input && data.wasPassed && kind.InFile() && !kind.HoldsModel())
+      read.emplace(RealPath(kind.Path(data)), FullName(kind, data));
+  }
   ForOutputs(params, [&](const Kind& kind, ParamData& data,
                          const std::string& path)
   {
@@ -45,7 +64,9 @@ inline std::string OutputProblem(Params& params)
     const size_t dot = path.find_last_of("./");
     const std::string ending = (dot == std::string::npos || path[dot] == '/') ?
         "" : CLI::detail::to_lower(path.substr(dot + 1));
-    std::string reason = WholeFile::Problem(path);
+    const std::string real = RealPath(path);
+    std::string reason = path.empty() ? "the name is empty" :
+        WholeFile::Problem(path);
     if (!reason.empty())
       reason = "cannot be written: " + reason;
     else if (std::find(endings.begin(), endings.end(), ending) == endings.end())
@@ -54,8 +75,10 @@ inline std::string OutputProblem(Params& params)
       for (size_t i = 0; i < endings.size(); ++i)
         reason += (i ? ", ." : ".") + endings[i];
     }
-    else if (!taken.emplace(path, FullName(kind, data)).second)
-      reason = "is the output of " + taken[path] + " already";
+    else if (read.count(real) != 0)
+      reason = "is the input of " + read[real] + ", which would be lost";
+    else if (!taken.emplace(real, FullName(kind, data)).second)
+      reason = "is the output of " + taken[real] + " already";
     if (!reason.empty() && problem.empty())
       problem = "The output '" + path + given + reason + "!";
   });

@@ -156,7 +156,8 @@ inline int RunProgram(const int argc,
         throw std::invalid_argument(problem);
       FindInputs(params);
     });
-    StartRanks(params);
+    // Bindings that can start ranks do so once they have checked what can be
+    // checked before.
     if (Ranks() > 1)
     {
       timers.Start("loading_data");
