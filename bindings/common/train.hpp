@@ -201,9 +201,22 @@ void TrainWith(OptimizerType& optimizer,
       Sharing::Dynamic : Sharing::Static;
   optimizer.Data() = params.Has("sharded") ? Data::Sharded : Data::Replicated;
   optimizer.Seed() = seed;
+  size_t total = points, fewest = points;
+  if (params.Has("sharded") && Ranks() > 1)
+  {
+    const std::vector<std::uint64_t> held =
+        MpiCommunicator(MPI_COMM_WORLD).Gather(std::uint64_t(points));
+    total = size_t(std::accumulate(held.begin(), held.end(),
+        std::uint64_t(0)));
+    fewest = size_t(*std::min_element(held.begin(), held.end()));
+  }
+  // The same on all ranks, also if one has fewer points than make a batch.
+  optimizer.BatchSize() = std::min(optimizer.BatchSize(),
+      std::max<size_t>(fewest, 1));
+
   // Whatever version of ensmallen this is: a step along the mean gradient, and
   // Adam's own step size for Adam.
-  const double batch = double(std::min(optimizer.BatchSize(), points));
+  const double batch = double(optimizer.BatchSize());
   const bool adam = params.Get<std::string>("update") == "adam";
   optimizer.StepSize() = params.Get<double>("step_size");
   const bool sums = (kind == Batch::Sum) && !adam;
@@ -212,14 +225,6 @@ void TrainWith(OptimizerType& optimizer,
   else if (!ensmallen::dividesStep && sums)
     optimizer.StepSize() /= batch;
 
-  size_t total = points;
-  if (params.Has("sharded") && Ranks() > 1)
-  {
-    const std::vector<std::uint64_t> held =
-        MpiCommunicator(MPI_COMM_WORLD).Gather(std::uint64_t(points));
-    total = size_t(std::accumulate(held.begin(), held.end(),
-        std::uint64_t(0)));
-  }
   const size_t epochs = size_t(params.Get<int>("epochs"));
   optimizer.MaxIterations() = (epochs > 0) ? epochs * total :
       size_t(params.Get<int>("max_iterations"));

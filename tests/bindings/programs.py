@@ -1340,6 +1340,27 @@ def shards(folder):
 case("sharded/trains", "two shards give a model as good as all data", shards)
 
 
+def small_shard(folder):
+    """One rank has fewer points than make a batch."""
+    lines = {}
+    for kind in ("", "labels_"):
+        for rank in (0, 1):
+            text = content(data("shard_%s%d.csv" % (kind, rank)))
+            lines[kind, rank] = text.splitlines(True)[:100 if rank == 0 else 5]
+            write(os.path.join(folder, "part_%s%d.csv" % (kind, rank)),
+                  b"".join(lines[kind, rank]))
+    for update in ("sgd", "adam"):
+        well([our(SOFTMAX), "--ranks", 2, "--sharded", "--training_file",
+              "part_{rank}.csv", "--labels_file", "part_labels_{rank}.csv",
+              "--number_of_classes", 10, "--batch_size", 32, "--epochs", 2,
+              "--update", update, "--step_size", 0.001,
+              "--output_model_file", "model.bin"], folder)
+
+
+case("sharded/small", "a shard smaller than a batch is no reason to disagree",
+     small_shard, light=True)
+
+
 def shard_mistake(name, program, needles, **changes):
     for launch in ("--ranks", "mpiexec"):
         def action(folder, launch=launch):
