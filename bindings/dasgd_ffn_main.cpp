@@ -96,10 +96,10 @@ PARAM_DOUBLE_IN("scale", "Factor for the values of a matrix, e.g. 0.00392157 "
 PARAM_MODEL_IN(Network, "input_model", "Existing network.", "m");
 PARAM_MODEL_OUT(Network, "output_model", "Output for the trained network.",
     "M");
-PARAM_UROW_OUT("predictions", "If test data is specified, this matrix is where "
-    "the predictions for the test set will be saved.", "P");
-PARAM_MATRIX_OUT("probabilities", "If test data is specified, this matrix is "
-    "where the class probabilities for the test set will be saved.", "p");
+PARAM_UROW_OUT("predictions",
+    "Where to save the predicted class of each test point.", "P");
+PARAM_MATRIX_OUT("probabilities",
+    "Where to save how likely each class is for each test point.", "p");
 
 //! A new network with random weights, as the parameters describe it.
 static Network* MakeNetwork(util::Params& params, const dasgd::ffn::Shape& shape)

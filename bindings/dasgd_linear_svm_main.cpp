@@ -87,28 +87,27 @@ class LinearSVMModel
   }
 };
 
-PARAM_MATRIX_IN("training", "A matrix containing the training set (the matrix "
-    "of predictors, X).", "t");
-PARAM_UROW_IN("labels", "A matrix containing labels for the points in the "
-    "training set (y).", "l");
-PARAM_DOUBLE_IN("lambda", "L2-regularization parameter for training.", "r",
+PARAM_MATRIX_IN("training", "Points to train with, one in each line.", "t");
+PARAM_UROW_IN("labels", "Their labels, whole numbers.", "l");
+PARAM_DOUBLE_IN("lambda", "Weight of the L2 penalty.", "r",
     0.0001);
-PARAM_DOUBLE_IN("delta", "Margin of difference between correct class and other "
-    "classes.", "d", 1.0);
-PARAM_INT_IN("num_classes", "Number of classes for classification; if "
-    "unspecified (or 0), the number of classes found in the labels will be "
-    "used.", "c", 0);
-PARAM_FLAG("no_intercept", "Do not add the intercept term to the model.", "N");
-PARAM_MODEL_IN(LinearSVMModel, "input_model", "Existing model (parameters).",
+PARAM_DOUBLE_IN("delta",
+    "Margin that the right class has to win by.", "d", 1.0);
+PARAM_INT_IN("num_classes",
+    "Number of classes; 0 means as many as labels differ.", "c", 0);
+PARAM_FLAG("no_intercept", "Leave the intercept out.", "N");
+PARAM_MODEL_IN(LinearSVMModel, "input_model",
+    "Model to use, or to train further.",
     "m");
-PARAM_MODEL_OUT(LinearSVMModel, "output_model", "Output for trained linear svm "
-    "model.", "M");
-PARAM_MATRIX_IN("test", "Matrix containing test dataset.", "T");
-PARAM_UROW_IN("test_labels", "Matrix containing test labels.", "L");
-PARAM_UROW_OUT("predictions", "If test data is specified, this matrix is where "
-    "the predictions for the test set will be saved.", "P");
-PARAM_MATRIX_OUT("probabilities", "If test data is specified, this matrix is "
-    "where the class probabilities for the test set will be saved.", "p");
+PARAM_MODEL_OUT(LinearSVMModel, "output_model",
+    "Where to save the model.", "M");
+PARAM_MATRIX_IN("test", "Points to classify.", "T");
+PARAM_UROW_IN("test_labels",
+    "Labels of the test points, to tell the accuracy.", "L");
+PARAM_UROW_OUT("predictions",
+    "Where to save the predicted class of each test point.", "P");
+PARAM_MATRIX_OUT("probabilities",
+    "Where to save how likely each class is for each test point.", "p");
 
 void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 {

@@ -63,26 +63,23 @@ BINDING_EXAMPLE(
 
 BINDING_SEE_ALSO("@logistic_regression", "#logistic_regression");
 
-PARAM_MATRIX_IN("training", "A matrix containing the training set (the matrix "
-    "of predictors, X).", "t");
-PARAM_UROW_IN("labels", "A matrix containing labels (0 or 1) for the points "
-    "in the training set (y).", "l");
-PARAM_DOUBLE_IN("lambda", "L2-regularization parameter for training.", "L",
+PARAM_MATRIX_IN("training", "Points to train with, one in each line.", "t");
+PARAM_UROW_IN("labels", "Their labels, each 0 or 1.", "l");
+PARAM_DOUBLE_IN("lambda", "Weight of the L2 penalty.", "L",
     0.0);
-PARAM_MODEL_IN(LogisticRegression<>, "input_model", "Existing model "
-    "(parameters).", "m");
-PARAM_MODEL_OUT(LogisticRegression<>, "output_model", "Output for trained "
-    "logistic regression model.", "M");
-PARAM_MATRIX_IN("test", "Matrix containing test dataset.", "T");
-PARAM_UROW_OUT("predictions", "If test data is specified, this matrix is where "
-    "the predictions for the test set will be saved.", "P");
-PARAM_MATRIX_OUT("probabilities", "If test data is specified, this matrix is "
-    "where the class probabilities for the test set will be saved.", "p");
-PARAM_DOUBLE_IN("decision_boundary", "Decision boundary for prediction; if the "
-    "logistic function for a point is less than the boundary, the class is "
-    "taken to be 0; otherwise, the class is 1.", "d", 0.5);
-PARAM_FLAG("print_training_accuracy", "If set, then the accuracy of the model "
-    "on the training set will be printed (verbose must also be specified).",
+PARAM_MODEL_IN(LogisticRegression<>, "input_model",
+    "Model to use, or to train further.", "m");
+PARAM_MODEL_OUT(LogisticRegression<>, "output_model",
+    "Where to save the model.", "M");
+PARAM_MATRIX_IN("test", "Points to classify.", "T");
+PARAM_UROW_OUT("predictions",
+    "Where to save the predicted class of each test point.", "P");
+PARAM_MATRIX_OUT("probabilities",
+    "Where to save how likely each class is for each test point.", "p");
+PARAM_DOUBLE_IN("decision_boundary",
+    "From which probability on a point is taken to be of class 1.", "d", 0.5);
+PARAM_FLAG("print_training_accuracy",
+    "With verbose, also print the accuracy on the training data.",
     "a");
 
 void BINDING_FUNCTION(util::Params& params, util::Timers& timers)

@@ -66,25 +66,22 @@ BINDING_EXAMPLE(
 
 BINDING_SEE_ALSO("@softmax_regression", "#softmax_regression");
 
-PARAM_MATRIX_IN("training", "A matrix containing the training set (the matrix "
-    "of predictors, X).", "t");
-PARAM_UROW_IN("labels", "A matrix containing labels (from 0 on) for the points "
-    "in the training set (y).", "l");
-PARAM_MODEL_IN(SoftmaxRegression<>, "input_model", "File containing existing "
-    "model (parameters).", "m");
-PARAM_MODEL_OUT(SoftmaxRegression<>, "output_model", "File to save trained "
-    "softmax regression model to.", "M");
-PARAM_MATRIX_IN("test", "Matrix containing test dataset.", "T");
-PARAM_UROW_OUT("predictions", "Matrix to save predictions for test dataset "
-    "into.", "p");
-PARAM_MATRIX_OUT("probabilities", "Matrix to save class probabilities for test "
-    "dataset into.", "P");
-PARAM_UROW_IN("test_labels", "Matrix containing test labels.", "L");
-PARAM_INT_IN("number_of_classes", "Number of classes for classification; if "
-    "unspecified (or 0), the number of classes found in the labels will be "
-    "used.", "c", 0);
-PARAM_DOUBLE_IN("lambda", "L2-regularization constant", "r", 0.0001);
-PARAM_FLAG("no_intercept", "Do not add the intercept term to the model.", "N");
+PARAM_MATRIX_IN("training", "Points to train with, one in each line.", "t");
+PARAM_UROW_IN("labels", "Their labels, from 0 on.", "l");
+PARAM_MODEL_IN(SoftmaxRegression<>, "input_model", "Model to use.", "m");
+PARAM_MODEL_OUT(SoftmaxRegression<>, "output_model",
+    "Where to save the model.", "M");
+PARAM_MATRIX_IN("test", "Points to classify.", "T");
+PARAM_UROW_OUT("predictions",
+    "Where to save the predicted class of each test point.", "p");
+PARAM_MATRIX_OUT("probabilities",
+    "Where to save how likely each class is for each test point.", "P");
+PARAM_UROW_IN("test_labels",
+    "Labels of the test points, to tell the accuracy.", "L");
+PARAM_INT_IN("number_of_classes",
+    "Number of classes; 0 means as many as labels differ.", "c", 0);
+PARAM_DOUBLE_IN("lambda", "Weight of the L2 penalty.", "r", 0.0001);
+PARAM_FLAG("no_intercept", "Leave the intercept out.", "N");
 
 void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 {

@@ -875,7 +875,7 @@ def version(folder):
 def info(folder):
     entry = well([our(LR), "--info", "training"], folder)
     expect(entry.out.startswith("  --training_file (-t) [2-d matrix file]") and
-           "training set" in entry.out and "--labels" not in entry.out,
+           "Points to train with" in entry.out and "--labels" not in entry.out,
            "the description of --training_file alone", entry)
     for asked in ("training_file", "t", "--training_file"):
         other = well([our(LR), "--info=" + asked], folder)

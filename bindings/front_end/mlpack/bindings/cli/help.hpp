@@ -83,10 +83,7 @@ inline std::string Help(Params& params)
       text += Entry(params, *data);
     text += "\n";
   }
-  return text + mlpack::util::HyphenateString("For further information, "
-      "including relevant papers, citations, and theory, consult the "
-      "documentation found at http://www.mlpack.org or included with your "
-      "distribution of mlpack.", 0) + "\n";
+  return text + "More on mlpack and its methods: http://www.mlpack.org\n";
 }
 
 //! What --info prints of one parameter; by its name or its alias.

@@ -41,15 +41,14 @@
 #include <mlpack/core/util/param.hpp>
 
 // The options of every program.
-PARAM_GLOBAL(bool, "help", "Default help info.", "h", "bool", false, true,
-    false, false);
-PARAM_GLOBAL(std::string, "info", "Print help on a specific option.", "",
+PARAM_GLOBAL(bool, "help", "Print this.", "h", "bool", false, true, false,
+    false);
+PARAM_GLOBAL(std::string, "info", "Print what is known of one option.", "",
     "std::string", false, true, false, "");
-PARAM_GLOBAL(bool, "verbose", "Display informational messages and the full "
-    "list of parameters and timers at the end of execution.", "v", "bool",
-    false, true, false, false);
-PARAM_GLOBAL(bool, "version", "Display the version of mlpack.", "V", "bool",
-    false, true, false, false);
+PARAM_GLOBAL(bool, "verbose", "Say what is being done, and at the end list all "
+    "parameters and times.", "v", "bool", false, true, false, false);
+PARAM_GLOBAL(bool, "version", "Print the version.", "V", "bool", false, true,
+    false, false);
 
 // Defined by the binding.
 void BINDING_FUNCTION(mlpack::util::Params& params,
