@@ -21,7 +21,8 @@ import subprocess
 import sys
 
 # Gradients for each rank that take about a second on one core of 2024.
-GRADIENTS = {"logistic": 40000, "mlp": 500, "cnn": 100, "large": 60}
+GRADIENTS = {"logistic": 30000, "mlp": 500, "cnn": 100, "large": 80,
+             "huge": 8}
 PROBLEMS = ("logistic", "mlp", "cnn")
 
 
@@ -99,6 +100,22 @@ def measure(bench, arguments):
                        2, "--slow", "4")
 
 
+def measure_large(bench):
+    """1.3 million parameters: frames lent and sent, formats, overlap."""
+    for label, algorithm, extra in (
+            ("2 independent", "independent", ()),
+            ("dasgd, 2 ranks", "dasgd", ()),
+            ("dasgd, 2 ranks, float32", "dasgd", ("--format", "float32")),
+            ("dasgd, 2 ranks, bfloat16", "dasgd", ("--format", "bfloat16")),
+            ("dasgd, 2 ranks, topk:0.01", "dasgd", ("--format", "topk:0.01")),
+            ("dasgd, 2 ranks, messages", "dasgd", ("--messages",)),
+            ("dasgd, 2 ranks, messages, thread", "dasgd",
+             ("--messages", "--progress", "100")),
+            ("all-reduce, 2 ranks", "allreduce", ())):
+        bench.throughput(f"large: {label}", "large", algorithm, 2, *extra)
+    bench.throughput("huge: dasgd, 2 ranks", "huge", "dasgd", 2)
+
+
 def measure_parts(bench, arguments):
     """The parts of an exchange; each program tells ratios by itself."""
     for ranks in (None, 2):
@@ -161,6 +178,22 @@ def figures(bench, arguments):
         row(f"{problem}: 2 ranks, of PyTorch DDP, 2 ranks",
             bench.ratio(f"{problem}: dasgd, 2 ranks",
                         f"{problem}: PyTorch DDP, 2 ranks"), peers[problem])
+    row("large: 2 ranks, of the limit",
+        bench.ratio("large: dasgd, 2 ranks", "large: 2 independent"), None)
+    row("large: 2 ranks, of all-reduce",
+        bench.ratio("large: dasgd, 2 ranks", "large: all-reduce, 2 ranks"),
+        None)
+    for variant in ("float32", "bfloat16", "topk:0.01", "messages"):
+        row(f"large: {variant}, of exact",
+            bench.ratio(f"large: dasgd, 2 ranks, {variant}",
+                        "large: dasgd, 2 ranks"), None)
+    row("large: messages with a progress thread, of messages",
+        bench.ratio("large: dasgd, 2 ranks, messages, thread",
+                    "large: dasgd, 2 ranks, messages"), None)
+    huge = bench.details.get("huge: dasgd, 2 ranks")
+    if huge:
+        held = huge["bound"] / huge["megabytes"]
+        row("huge: bound of memory, of memory in use", (held, held, held), 1)
     for name, values in bench.parts.items():
         row(name, (statistics.median(values), min(values), max(values)),
             0.8 if name.startswith("frame encode") and "1 M" in name else None)
@@ -243,6 +276,8 @@ def main():
               end="", file=sys.stderr, flush=True)
         measure(bench, arguments)
         measure_parts(bench, arguments)
+        if not arguments.quick:
+            measure_large(bench)
         if arguments.ddp:
             measure_ddp(bench, arguments)
     print(file=sys.stderr)

@@ -14,9 +14,13 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <fstream>
 #include <iostream>
 #include <thread>
+
+#include <malloc.h>
 
 namespace {
 
@@ -31,6 +35,9 @@ struct Options
   size_t gradients = 1000;
   size_t batch = 32;
   size_t slow = 1;
+  std::string format = "exact";
+  bool messages = false;
+  size_t progress = 0;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -120,6 +127,51 @@ class AllReduce
   size_t maxIterations;
 };
 
+//! Megabytes of memory that this process accounts for; what it shares with
+//! others is divided between them.
+double Megabytes()
+{
+  std::ifstream file("/proc/self/smaps_rollup");
+  for (std::string word; file >> word; )
+  {
+    if (word == "Pss:" && file >> word)
+      return std::stod(word) * 1024 / 1e6;
+  }
+  return 0;
+}
+
+//! A model of 50 million elements whose gradient takes one pass over memory;
+//! looks at the memory in use each time.
+struct HugeFunction
+{
+  static constexpr size_t Elements = 50000000;
+
+  size_t NumFunctions() const { return 2048; }
+  void Shuffle() { }
+
+  template<typename MatType>
+  typename MatType::elem_type Evaluate(const MatType&, size_t, size_t)
+  { return 0; }
+
+  template<typename MatType, typename GradType>
+  void Gradient(const MatType& x, size_t, GradType& gradient, size_t)
+  {
+    for (size_t i = 0; i < x.n_elem; ++i)
+      gradient[i] = x[i] - 1;
+  }
+
+  template<typename MatType, typename GradType>
+  typename MatType::elem_type EvaluateWithGradient(const MatType& x,
+      const size_t begin, GradType& gradient, const size_t size)
+  {
+    Gradient(x, begin, gradient, size);
+    megabytes = std::max(megabytes, Megabytes());
+    return 0;
+  }
+
+  static inline double megabytes = 0;
+};
+
 /**
  * Times the inner optimizer, from the moment that all ranks are ready to the
  * end on the slowest, and slows rank 0 down.
@@ -137,9 +189,11 @@ class Timed
                                        CallbackTypes&&...)
   {
     // Memory, caches and the processor's clock are warm when it counts.
-    MatType gradient(iterate.n_rows, iterate.n_cols);
-    for (size_t i = 0; i < 3; ++i)
-      function.EvaluateWithGradient(iterate, 0, gradient, 32);
+    {
+      MatType gradient(iterate.n_rows, iterate.n_cols);
+      for (size_t i = 0; i < 3; ++i)
+        function.EvaluateWithGradient(iterate, 0, gradient, 32);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     const Clock::time_point start = Clock::now();
     typename MatType::elem_type objective;
@@ -183,6 +237,13 @@ void TrainProblem(const Options& options, OptimizerType optimizer)
   using namespace mlpack;
   MatType points;
   arma::Row<size_t> labels;
+  if (options.problem == "huge")
+  {
+    HugeFunction function;
+    MatType iterate(HugeFunction::Elements, 1, arma::fill::zeros);
+    optimizer.Optimize(function, iterate);
+    return;
+  }
   if (options.problem == "logistic")
   {
     Draw(2, points, labels);
@@ -262,6 +323,8 @@ double Measure(const Options& options, dasgd::Report& report)
     dasgd::DASGD<> optimizer(step, options.batch,
         options.gradients * options.batch * size_t(ranks), -1);
     optimizer.Topology() = options.topology;
+    optimizer.WireFormat() = options.format;
+    optimizer.SharedMemory() = !options.messages;
     optimizer.Sharing() = (options.sharing == "dynamic") ?
         dasgd::Sharing::Dynamic : dasgd::Sharing::Static;
     TrainProblem<MatType>(options, Timed<dasgd::DASGD<>>(optimizer,
@@ -284,13 +347,66 @@ double Measure(const Options& options, dasgd::Report& report)
   return gradients / slowest;
 }
 
+/**
+ * A thread that lets MPI make progress while gradients are computed: what
+ * frames would gain by it.
+ */
+class ProgressThread
+{
+ public:
+  //! @param pause Microseconds between calls; 0 for no thread.
+  explicit ProgressThread(const size_t pause)
+  {
+    if (pause == 0)
+    {
+      dasgd::mpi::Initialize();
+      return;
+    }
+    int provided = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+    if (provided < MPI_THREAD_MULTIPLE)
+      throw std::runtime_error("this MPI does not allow calls by all threads");
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    thread = std::thread([this, pause]()
+    {
+      while (!done)
+      {
+        int flag = 0;
+        MPI_Iprobe(MPI_ANY_SOURCE, 0, comm, &flag, MPI_STATUS_IGNORE);
+        std::this_thread::sleep_for(std::chrono::microseconds(pause));
+      }
+    });
+  }
+
+  ~ProgressThread()
+  {
+    done = true;
+    if (!thread.joinable())
+      return;
+    thread.join();
+    MPI_Comm_free(&comm);
+    MPI_Finalize();
+  }
+
+ private:
+  std::thread thread;
+  std::atomic<bool> done{ false };
+  MPI_Comm comm = MPI_COMM_NULL;
+};
+
 } // namespace
 
 int main(int argc, char** argv) try
 {
+  // Where the system takes memory back after each shuffle of the points and
+  // gives it anew, with zeros, that takes longer than logistic regression; it
+  // depends on chance whether it does.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+
   Options options;
   CLI::App app("Gradients per second of one way to train one problem");
-  app.add_option("--problem", options.problem, "logistic, mlp, large or cnn");
+  app.add_option("--problem", options.problem, "logistic, mlp, large, cnn or huge");
   app.add_option("--algorithm", options.algorithm,
       "serial, independent, allreduce or dasgd");
   app.add_option("--topology", options.topology);
@@ -299,27 +415,48 @@ int main(int argc, char** argv) try
   app.add_option("--gradients", options.gradients, "for each rank");
   app.add_option("--batch", options.batch);
   app.add_option("--slow", options.slow, "how many times slower rank 0 is");
+  app.add_option("--format", options.format, "wire format of dasgd");
+  app.add_flag("--messages", options.messages,
+      "send frames on one machine as messages, too");
+  app.add_option("--progress", options.progress,
+      "microseconds between calls of MPI by a thread that does nothing else");
   CLI11_PARSE(app, argc, argv);
 
-  dasgd::mpi::Initialize();
+  ProgressThread progress(options.progress);
   MPI_Comm_rank(MPI_COMM_WORLD, &rankOf);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   dasgd::Report report;
   const double rate = options.single ? Measure<arma::fmat>(options, report) :
       Measure<arma::mat>(options, report);
+  double megabytes = 0;
+  MPI_Reduce(&HugeFunction::megabytes, &megabytes, 1, MPI_DOUBLE, MPI_MAX, 0,
+      MPI_COMM_WORLD);
   if (rankOf == 0)
   {
     double computing = 0, exchanging = 0, idle = 0;
+    std::uint64_t frames = 0, bytes = 0;
     for (const dasgd::RankReport& rank : report.ranks)
     {
+      frames += rank.framesReceived;
+      bytes += rank.bytesReceived;
       computing += rank.secondsComputing;
       exchanging += rank.secondsExchanging;
       idle += rank.secondsIdle;
     }
     std::cout << "{\"rate\": " << rate << ", \"computing\": " << computing
         << ", \"exchanging\": " << exchanging << ", \"idle\": " << idle
-        << ", \"staleness\": "
-        << (report.ranks.empty() ? 0 : report.StalenessAverage()) << "}"
+        << ", \"gradients\": " << (report.ranks.empty() ? 0 :
+        report.Gradients()) << ", \"frames\": " << frames << ", \"bytes\": "
+        << bytes << ", \"staleness\": "
+        << (report.ranks.empty() ? 0 : report.StalenessAverage());
+    if (megabytes > 0 && !report.ranks.empty())
+    {
+      // Iterate, gradient, and what else dasgd says it may hold.
+      std::cout << ", \"megabytes\": " << megabytes << ", \"bound\": "
+          << 1e-6 * double((2 + report.ranks[0].vectorBound) *
+          HugeFunction::Elements * (options.single ? 4 : 8));
+    }
+    std::cout << "}"
         << std::endl;
   }
 }

@@ -19,6 +19,19 @@ namespace {
 
 constexpr size_t window = 2;
 
+//! The ways in which frames travel: lent, sent, and sent in pieces of so many
+//! bytes.
+MpiTransport::Options Way(const size_t way,
+                          const size_t buffers,
+                          const size_t piece = 1000)
+{
+  MpiTransport::Options options;
+  options.buffers = (way == 0) ? buffers : 0;
+  if (way == 2)
+    options.messageBytes = piece;
+  return options;
+}
+
 //! All ranks but this one.
 std::vector<size_t> Others(const MpiCommunicator& comm)
 {
@@ -57,7 +70,7 @@ void Send(MpiTransport& transport,
 bool Read(const std::uint8_t* bytes, const size_t size, Label& label)
 {
   std::memcpy(&label, bytes, sizeof(label));
-  if (label.bytes > size || size != Buffer::RoundUp(size_t(label.bytes)))
+  if (size != label.bytes)
     return false;
   Label end;
   std::memcpy(&end, bytes + label.bytes - sizeof(label), sizeof(label));
@@ -73,9 +86,13 @@ TEST_CASE("Frames of any size arrive once and in order on every link",
   const std::vector<size_t> others = Others(comm);
   const size_t frames = 60;
   const size_t largest = 200000;
+  const size_t way = GENERATE(0, 1, 2);
   BufferPool pool(largest);
   {
-    MpiTransport transport(comm, others, others, window, pool);
+    MpiTransport transport(comm, others, others, window, pool, Way(way,
+        window * others.size(), 30000));
+    CHECK(transport.Lent() == (way == 0 ? others.size() : 0));
+    CHECK(transport.Borrowed() == (way == 0 ? others.size() : 0));
     // Small and large ones mixed: MPI sends them by different protocols, and
     // small ones must not overtake.
     Random random(1 + comm.Rank());
@@ -125,6 +142,7 @@ TEST_CASE("A receiver that does not receive stops its sender, not more",
   const MpiCommunicator comm(MPI_COMM_WORLD);
   if (comm.Size() == 1)
     return;
+  const size_t way = GENERATE(0, 1, 2);
   const bool sends = (comm.Rank() == 0), receives = (comm.Rank() == 1);
   for (const size_t bytes : { size_t(64), size_t(100000) })
   {
@@ -134,7 +152,7 @@ TEST_CASE("A receiver that does not receive stops its sender, not more",
       MpiTransport transport(comm,
           sends ? std::vector<size_t>{1} : std::vector<size_t>{},
           receives ? std::vector<size_t>{0} : std::vector<size_t>{}, window,
-          pool);
+          pool, Way(way, window, 30000));
       std::uint64_t accepted = 0;
       if (sends)
       {
@@ -146,10 +164,10 @@ TEST_CASE("A receiver that does not receive stops its sender, not more",
           else
             transport.Yield();
         }
-        // What it has posted receives for may be taken; as much again is under
-        // way and stays there.
+        // Of messages, those that it has posted receives for may be taken; as
+        // many again are under way and stay there.
         CHECK(accepted >= window);
-        CHECK(accepted <= 2 * window);
+        CHECK(accepted <= (way == 0 ? 1 : 2) * window);
         CHECK(!transport.CanSend(0));
         CHECK(!transport.Delivered());
         CHECK(pool.Used() == window);
@@ -189,7 +207,8 @@ TEST_CASE("A frame of many megabytes arrives whole", "[transport]")
   const size_t next = (comm.Rank() + 1) % comm.Size();
   const size_t before = (comm.Rank() + comm.Size() - 1) % comm.Size();
   BufferPool pool(bytes);
-  MpiTransport transport(comm, { next }, { before }, 1, pool);
+  MpiTransport transport(comm, { next }, { before }, 1, pool,
+      Way(GENERATE(0, 1, 2), 1, size_t(1) << 20));
   Buffer buffer = pool.Take();
   for (size_t i = 0; i < bytes; i += 8)
   {
@@ -232,10 +251,11 @@ TEST_CASE("A transport leaves nothing behind for the next one", "[transport]")
 {
   const MpiCommunicator comm(MPI_COMM_WORLD);
   const std::vector<size_t> others = Others(comm);
-  for (std::uint64_t round = 0; round < 10; ++round)
+  for (std::uint64_t round = 0; round < 12; ++round)
   {
     BufferPool pool(1000);
-    MpiTransport transport(comm, others, others, window, pool);
+    MpiTransport transport(comm, others, others, window, pool,
+        Way(round % 3, others.size()));
     for (size_t link = 0; link < others.size(); ++link)
     {
       CHECK(transport.CanSend(link));
@@ -269,7 +289,8 @@ TEST_CASE("Transports of disjoint communicators do not meet", "[transport]")
     const MpiCommunicator comm(half);
     const std::vector<size_t> others = Others(comm);
     BufferPool pool(1000);
-    MpiTransport transport(comm, others, others, window, pool);
+    MpiTransport transport(comm, others, others, window, pool,
+        Way(GENERATE(0, 1), others.size()));
     for (size_t link = 0; link < others.size(); ++link)
     {
       CHECK(transport.CanSend(link));
@@ -293,4 +314,56 @@ TEST_CASE("Transports of disjoint communicators do not meet", "[transport]")
     CHECK(sound);
   }
   MPI_Comm_free(&half);
+}
+
+TEST_CASE("A rank may lend to some while others send to it", "[transport]")
+{
+  // Every second rank lends.
+  const MpiCommunicator comm(MPI_COMM_WORLD);
+  const std::vector<size_t> others = Others(comm);
+  BufferPool pool(5000);
+  MpiTransport transport(comm, others, others, window, pool,
+      Way(comm.Rank() % 2, others.size()));
+  CHECK(transport.Lent() == (comm.Rank() % 2 == 0 ? others.size() : 0));
+  CHECK(transport.Borrowed() == size_t(std::count_if(others.begin(),
+      others.end(), [](const size_t rank) { return rank % 2 == 0; })));
+}
+
+TEST_CASE("Memory of another process is found by its ticket only",
+    "[transport]")
+{
+  const SharedMemory mine(size_t(1) << 20);
+  CHECK(bool(mine));
+  mine.Bytes()[4711] = 42;
+  const SharedMemory same(mine.Invitation());
+  CHECK(bool(same));
+  CHECK(same.Bytes() != mine.Bytes());
+  CHECK(same.Bytes()[4711] == 42);
+
+  // Another file of that number, another process, a machine where it is not.
+  SharedMemory::Ticket ticket = mine.Invitation();
+  ++ticket.token;
+  CHECK(!SharedMemory(ticket));
+  ticket = mine.Invitation();
+  ticket.file = 0;
+  CHECK(!SharedMemory(ticket));
+  ticket = mine.Invitation();
+  ticket.process = 1;
+  CHECK(!SharedMemory(ticket));
+  ticket = mine.Invitation();
+  ticket.bytes *= 2;
+  CHECK(!SharedMemory(ticket));
+  CHECK(!SharedMemory(SharedMemory::Ticket()));
+}
+
+TEST_CASE("A pool that has its memory given takes no other", "[transport]")
+{
+  BufferPool pool(100);
+  std::vector<std::uint64_t> memory(2 * pool.BufferBytes() / 8);
+  pool.Use(reinterpret_cast<std::uint8_t*>(memory.data()), 2);
+  Buffer first = pool.Take(), second = pool.Take();
+  CHECK(first.Bytes() == reinterpret_cast<std::uint8_t*>(memory.data()));
+  CHECK(second.Bytes() == first.Bytes() + pool.BufferBytes());
+  CHECK_THROWS_AS(pool.Take(), std::length_error);
+  pool.Give(std::move(second));
 }

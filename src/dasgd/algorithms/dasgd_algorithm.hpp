@@ -76,11 +76,18 @@ struct DasgdAlgorithm
       worker.Record(*settings.history);
     if (settings.live)
       *settings.live = &worker.Counts();
+    size_t received = 0;
     try
     {
+      worker.Reserve();
+      MpiTransport::Options options;
+      options.buffers = settings.sharedMemory ? worker.MaxBuffers() : 0;
+      options.crowded = settings.crowded;
       MpiTransport transport(comm, routes.SendTo(), routes.ReceiveFrom(),
-          settings.window, worker.Pool());
+          settings.window, worker.Pool(), options);
       dasgd::Run(worker, transport);
+      received = settings.window * (routes.ReceiveFrom().size() -
+          transport.Borrowed());
     }
     catch (const std::exception& e)
     {
@@ -97,8 +104,7 @@ struct DasgdAlgorithm
       outcome.stop = *worker.Stop();
     outcome.exception = worker.Exception();
     outcome.counts = worker.Counts();
-    outcome.counts.peakVectors = worker.Pool().Peak() +
-        settings.window * routes.ReceiveFrom().size() +
+    outcome.counts.peakVectors = worker.Pool().Peak() + received +
         settings.format.Vectors(sizeof(ElemType));
     return outcome;
   }

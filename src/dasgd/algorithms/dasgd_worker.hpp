@@ -19,6 +19,10 @@
 
 namespace dasgd {
 
+//! The most frames that a rank has begun and not yet got rid of.
+inline size_t DasgdBuffers(const Routes& routes, const size_t window)
+{ return routes.Channels().size() + window * routes.SendTo().size(); }
+
 /**
  * The most vectors that a rank holds besides iterate and gradient.
  *
@@ -26,8 +30,7 @@ namespace dasgd {
  */
 inline size_t DasgdVectors(const Routes& routes, const size_t window)
 {
-  return routes.Channels().size() + window * (routes.SendTo().size() +
-      routes.ReceiveFrom().size());
+  return DasgdBuffers(routes, window) + window * routes.ReceiveFrom().size();
 }
 
 /**
@@ -41,8 +44,9 @@ inline size_t DasgdVectors(const Routes& routes, const size_t window)
  *
  *  - `void Begin()`: the run begins.
  *  - `bool HasWork()`: is there a batch left for this rank?
- *  - `bool Compute(ManifestEntry&)`: compute the next gradient at the iterate
- *    and describe it; false if it is not finite and must not be used.
+ *  - `bool Compute(ManifestEntry&, ElemType* out)`: compute the next gradient at
+ *    the iterate, in `out` if it likes and that is not null, and describe it;
+ *    false if it is not finite and must not be used.
  *  - `bool TakeStep(ElemType* out, const ElemType*& update)`: apply the update
  *    that belongs to it to the iterate, and say where that update stands: in
  *    `out` unless that is null; false if it is not finite.
@@ -68,6 +72,10 @@ class DasgdWorker
               const size_t elements,
               ProblemType& problem,
               const WireFormat& format = WireFormat::Exact);
+
+  //! Make room for the largest manifests that there can be, so that nothing is
+  //! allocated on the way.
+  void Reserve();
 
   //! Begin; call it first.
   void Start();
@@ -118,6 +126,8 @@ class DasgdWorker
   //! Frames come from here; the transport gives them back.
   BufferPool& Pool() { return pool; }
   const BufferPool& Pool() const { return pool; }
+  //! How many of them are in use at a time at most.
+  size_t MaxBuffers() const { return maxBuffers; }
   const RankReport& Counts() const { return counts; }
   RankReport& Counts() { return counts; }
   //! How many gradients of each origin have been applied.
@@ -163,6 +173,7 @@ class DasgdWorker
   FrameLimits<ElemType> limits;
   ProblemType& problem;
   BufferPool pool;
+  size_t maxBuffers;
   std::vector<Box> boxes;
   //! Per link: its channels, how many of them have something to send, and the
   //! one whose turn is next.

@@ -27,6 +27,7 @@ DasgdWorker<ElemType, ProblemType>::DasgdWorker(const Routes& routes,
     limits{routes.Ranks(), elements},
     problem(problem),
     pool(limits.MaxBytes()),
+    maxBuffers(DasgdBuffers(routes, window)),
     boxes(routes.Channels().size()),
     channelsOf(routes.SendTo().size()),
     waiting(routes.SendTo().size(), 0),
@@ -52,6 +53,20 @@ DasgdWorker<ElemType, ProblemType>::DasgdWorker(const Routes& routes,
 }
 
 template<typename ElemType, typename ProblemType>
+void DasgdWorker<ElemType, ProblemType>::Reserve()
+{
+  const size_t entries = Manifest::MaxEntries(routes.Ranks());
+  for (Box& box : boxes)
+    box.manifest.Reserve(entries);
+  frame.manifest.Reserve(entries);
+  pool.Reserve(maxBuffers);
+  if (format != WireFormat::Kind::Exact)
+    frame.expanded.reserve(limits.elements);
+  if (format == WireFormat::Kind::TopK)
+    places.reserve(limits.elements);
+}
+
+template<typename ElemType, typename ProblemType>
 void DasgdWorker<ElemType, ProblemType>::Start()
 {
   Guard([&]() { problem.Begin(); });
@@ -74,7 +89,9 @@ void DasgdWorker<ElemType, ProblemType>::Compute()
   {
     ManifestEntry entry;
     const ElemType* update = nullptr;
-    if (problem.Compute(entry) && problem.TakeStep(IdleBuffer(), update))
+    ElemType* const out = IdleBuffer();
+    if (problem.Compute(entry, rounding.Active() ? nullptr : out) &&
+        problem.TakeStep(out, update))
     {
       entry.origin = std::uint32_t(rank);
       entry.first = version[rank] + 1;
@@ -217,6 +234,8 @@ bool DasgdWorker<ElemType, ProblemType>::Send(TransportType& transport)
       Buffer rest;
       if (format != WireFormat::Kind::Exact)
         Shorten(box, header, rest);
+      if (header.elements == 0 || header.format != WireFormat::Kind::Exact)
+        box.buffer.Blank() = false; // Other things stand there now.
       const size_t bytes = EncodeFrame<ElemType>(box.buffer, header,
           box.manifest, box.facts);
       if (waiting[link] > 0)
@@ -262,6 +281,13 @@ ElemType* DasgdWorker<ElemType, ProblemType>::IdleBuffer()
       continue;
     if (!box.buffer)
       box.buffer = pool.Take();
+    if (!box.buffer.Blank() && !rounding.Active())
+    {
+      // Who computes a gradient may rely on zeros where it writes nothing.
+      std::memset(FrameVector<ElemType>(box.buffer), 0,
+          FrameLimits<ElemType>::VectorBytes(limits.elements));
+      box.buffer.Blank() = true;
+    }
     return FrameVector<ElemType>(box.buffer);
   }
   return nullptr;

@@ -27,6 +27,10 @@ struct RunSettings
   WireFormat format = WireFormat::Exact;
   //! Where to show this rank's counts while it runs, or null.
   const RankReport** live = nullptr;
+  //! Do ranks have to share cores with each other?
+  bool crowded = true;
+  //! Are frames lent to ranks on the same machine?
+  bool sharedMemory = true;
 };
 
 } // namespace dasgd

@@ -32,7 +32,15 @@ class Progress
   Progress(const size_t ranks, const size_t epochPoints, const Sharing sharing) :
       ranks(ranks), epochPoints(epochPoints), sharing(sharing),
       points(ranks, 0), latest(ranks, 0)
-  { }
+  {
+    // Memory for the epochs that are under way at a time, unless a rank is far
+    // ahead of another.
+    spare.reserve(maxOpen);
+    for (std::uint64_t epoch = 0; epoch < 16; ++epoch)
+      Open(epoch);
+    while (!open.empty())
+      Close(open.begin());
+  }
 
   /**
    * Take note of an entry of a manifest.
@@ -52,12 +60,7 @@ class Progress
     if (open.size() >= maxOpen && open.find(entry.epoch) == open.end())
       return 0;
 
-    Epoch& epoch = open[entry.epoch];
-    if (epoch.objectives.empty())
-    {
-      epoch.objectives.assign(ranks, 0);
-      epoch.points.assign(ranks, 0);
-    }
+    Epoch& epoch = Open(entry.epoch);
     epoch.total += entry.epochPoints - epoch.points[entry.origin];
     epoch.points[entry.origin] = entry.epochPoints;
     const double gained = entry.epochObjective -
@@ -91,7 +94,7 @@ class Progress
         // total that was folded away, and never will be.
         if (it->first >= slowest)
           return false;
-        it = open.erase(it);
+        Close(it++);
         continue;
       }
 
@@ -99,7 +102,8 @@ class Progress
       if (it->second.total != epochPoints && it->second.total != 0)
         objective *= double(epochPoints) / double(it->second.total);
       current = it->first + 1;
-      open.erase(open.begin(), std::next(it));
+      while (!open.empty() && open.begin()->first < current)
+        Close(open.begin());
       return true;
     }
     return false;
@@ -123,6 +127,33 @@ class Progress
     { return std::accumulate(objectives.begin(), objectives.end(), 0.0); }
   };
 
+  using Epochs = std::map<std::uint64_t, Epoch>;
+
+  //! An epoch that has begun.
+  Epoch& Open(const std::uint64_t number)
+  {
+    const auto found = open.find(number);
+    if (found != open.end())
+      return found->second;
+    Epochs::iterator fresh;
+    if (spare.empty())
+      fresh = open.emplace(number, Epoch()).first;
+    else
+    {
+      spare.back().key() = number;
+      fresh = open.insert(std::move(spare.back())).position;
+      spare.pop_back();
+    }
+    fresh->second.objectives.assign(ranks, 0);
+    fresh->second.points.assign(ranks, 0);
+    fresh->second.total = 0;
+    return fresh->second;
+  }
+
+  //! Its memory serves the next one.
+  void Close(const Epochs::iterator epoch)
+  { spare.push_back(open.extract(epoch)); }
+
   static constexpr size_t maxOpen = 1024;
 
   size_t ranks;
@@ -135,7 +166,9 @@ class Progress
   std::uint64_t known = 0;
   std::uint64_t current = 1;
   //! Epochs that are not complete yet.
-  std::map<std::uint64_t, Epoch> open;
+  Epochs open;
+  //! Those that were closed.
+  std::vector<Epochs::node_type> spare;
 };
 
 //! ensmallen's rule: stop when an epoch changes the objective too little.

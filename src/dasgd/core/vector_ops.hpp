@@ -9,12 +9,17 @@
 #ifndef DASGD_CORE_VECTOR_OPS_HPP
 #define DASGD_CORE_VECTOR_OPS_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
 namespace dasgd {
+
+//! Elements that are dealt with at a time where several things are done with
+//! each: few enough for the nearest cache.
+constexpr size_t Block = 1024;
 
 //! target += source.
 template<typename ElemType>
@@ -36,29 +41,31 @@ inline void Subtract(ElemType* __restrict target,
     target[i] -= source[i];
 }
 
-/**
- * Form the paper's update and apply it in the same pass:
- * update = step * gradient; iterate -= update.  `update` may be `gradient`.
- */
+//! update = step * gradient, which may be the same place; target -= update.
 template<typename ElemType>
-inline void FormAndApply(ElemType* __restrict iterate,
-                         const ElemType* gradient,
-                         ElemType* update,
-                         const ElemType step,
-                         const size_t elements)
+inline void FormAndSubtract(ElemType* __restrict target,
+                            const ElemType* gradient,
+                            ElemType* update,
+                            const ElemType step,
+                            const size_t elements)
 {
+  // Elements depend on no others, also if it is the same place.
+#if defined(__GNUC__) && !defined(__clang__)
+  #pragma GCC ivdep
+#endif
   for (size_t i = 0; i < elements; ++i)
   {
-    const ElemType u = step * gradient[i];
-    update[i] = u;
-    iterate[i] -= u;
+    const ElemType formed = step * gradient[i];
+    update[i] = formed;
+    target[i] -= formed;
   }
 }
 
 /**
- * Is every element a finite number?  Looks at the exponent bits: no early exit
- * and no floating-point reduction, so it vectorises, and it also holds in
- * programs built with -ffast-math.
+ * Is every element a finite number?  Zero times a finite number is zero, and not
+ * a number otherwise: one instruction for several elements.  The compiler cannot
+ * know that it is zero, and bits are looked at in the end, so that this also
+ * holds in programs built with -ffast-math.
  */
 template<typename ElemType>
 inline bool AllFinite(const ElemType* values, const size_t elements)
@@ -68,17 +75,59 @@ inline bool AllFinite(const ElemType* values, const size_t elements)
       "dasgd: elements must be float or double.");
   using Bits = typename std::conditional<sizeof(ElemType) == 8,
       std::uint64_t, std::uint32_t>::type;
-  constexpr Bits exponent = (sizeof(ElemType) == 8) ?
-      Bits(0x7FF0000000000000ull) : Bits(0x7F800000u);
+  static const volatile ElemType nothing = 0;
+  const ElemType zero = nothing;
 
-  Bits bad = 0;
-  for (size_t i = 0; i < elements; ++i)
+  // Many sums, so that none has to wait for the addition before.
+  constexpr size_t lanes = 128 / sizeof(ElemType);
+  ElemType sums[lanes] = { };
+  const size_t whole = elements / lanes * lanes;
+  for (size_t i = 0; i < whole; i += lanes)
+  {
+    for (size_t lane = 0; lane < lanes; ++lane)
+      sums[lane] += zero * values[i + lane];
+  }
+  for (size_t i = whole; i < elements; ++i)
+    sums[i - whole] += zero * values[i];
+
+  Bits all = 0;
+  for (const ElemType sum : sums)
   {
     Bits bits;
-    std::memcpy(&bits, values + i, sizeof(Bits));
-    bad |= Bits((bits & exponent) == exponent);
+    std::memcpy(&bits, &sum, sizeof(bits));
+    all |= bits;
   }
-  return bad == 0;
+  return Bits(all << 1) == 0; // Zeros, whatever their sign.
+}
+
+/**
+ * Form the paper's update and apply it in one pass over memory:
+ * update = step * gradient; iterate -= update.
+ *
+ * @param update Where it is put; may be where the gradient stands.
+ * @return False if the gradient is not finite; the iterate is then what it was,
+ *     to rounding.
+ */
+template<typename ElemType>
+inline bool FormAndApply(ElemType* iterate,
+                         const ElemType* gradient,
+                         ElemType* update,
+                         const ElemType step,
+                         const size_t elements)
+{
+  for (size_t begin = 0; begin < elements; begin += Block)
+  {
+    // What has been looked at is still in the nearest cache when it is used.
+    const size_t size = std::min(Block, elements - begin);
+    if (!AllFinite(gradient + begin, size))
+    {
+      Add(iterate, update, begin);
+      return false;
+    }
+    FormAndSubtract(iterate + begin, gradient + begin, update + begin, step,
+        size);
+  }
+  return true;
 }
 
 } // namespace dasgd

@@ -22,6 +22,17 @@
 
 namespace dasgd {
 
+//! How many cores does the machine have?
+inline size_t Cores()
+{
+#if defined(_SC_NPROCESSORS_ONLN)
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  if (online > 0)
+    return size_t(online);
+#endif
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
 /**
  * For its lifetime, each rank uses its share of the machine's cores for BLAS
  * and OpenMP.  A choice of the user's (OMP_NUM_THREADS and the like) is left
@@ -45,10 +56,8 @@ class BlasThreads
     }
     // What the launcher bound this rank to, if it did, or all cores.
     const size_t mine = std::max(1u, std::thread::hardware_concurrency());
-    const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    const size_t cores = (online > 0) ? size_t(online) : mine;
     const int share = int(std::max<size_t>(1, std::min(mine,
-        cores / ranksHere)));
+        Cores() / ranksHere)));
 
     blas = Limit("openblas_get_num_threads", "openblas_set_num_threads", share);
     omp = Limit("omp_get_max_threads", "omp_set_num_threads", share);

@@ -130,7 +130,8 @@ class Callbacks
                   const ManifestEntry& entry,
                   const double objective)
   {
-    if (sizeof...(CallbackTypes) == 0 || ranks == 1 || entry.epoch < epoch)
+    if (std::tuple_size<CountingType>::value == 0 || ranks == 1 ||
+        entry.epoch < epoch)
       return false;
     if (entry.epoch == epoch)
       return Count(iterate, entry.count, objective);

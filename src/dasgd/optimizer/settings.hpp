@@ -172,6 +172,11 @@ class Settings
   //! slow peer finds newer gradients, at the cost of memory and messages.
   size_t& Window() { return window; }
 
+  //! Are frames lent to ranks on the same machine, rather than sent by MPI?
+  bool SharedMemory() const { return sharedMemory; }
+  //! Modify whether they are; each rank may choose for itself.
+  bool& SharedMemory() { return sharedMemory; }
+
   //! Get how updates are written on the wire (default: exactly).
   const dasgd::WireFormat& WireFormat() const { return format; }
   //! Modify how updates are written on the wire; a text will do: "float32".
@@ -277,6 +282,7 @@ class Settings
   dasgd::Sharing sharing = dasgd::Sharing::Static;
   size_t seed = 0;
   size_t window = 2;
+  bool sharedMemory = true;
   dasgd::WireFormat format;
   double smoothness = 0;
   bool recordHistory = false;

@@ -82,7 +82,8 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   const size_t maxIterations = settings.maxIterations;
   const Work work(agreed.points, comm.Rank(), settings.data, settings.sharing,
       settings.batchSize, maxIterations);
-  const BlasThreads threads(comm.Size() > 1 ? comm.RanksHere() : 1);
+  const size_t ranksHere = (comm.Size() > 1) ? comm.RanksHere() : 1;
+  const BlasThreads threads(ranksHere);
 
   // Start: all from the same point.
   if (comm.Size() > 1)
@@ -115,7 +116,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   RankHistory log(comm.Size());
   RunSettings runSettings{ settings.topology, settings.window,
       settings.recordHistory ? &log : nullptr, settings.format,
-      &settings.state.live };
+      &settings.state.live, ranksHere > Cores(), settings.sharedMemory };
   Outcome outcome = AlgorithmType::Run(comm, runSettings, iterate.memptr(),
       iterate.n_elem, problem);
   bool stepChanged = false;

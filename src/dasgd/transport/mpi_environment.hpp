@@ -56,11 +56,11 @@ class Patience
   void Nap()
   {
     ++naps;
-    if (naps <= 32 || mood == Alert)
+    if (naps <= 256 || mood == Alert)
       std::this_thread::yield();
     else
       std::this_thread::sleep_for(std::chrono::microseconds(
-          std::min<size_t>(500, 10 * (naps - 32))));
+          std::min<size_t>(500, 10 * (naps - 256))));
   }
 
  private:

@@ -11,17 +11,35 @@
 
 #include "../wire/buffer.hpp"
 #include "mpi_communicator.hpp"
+#include "shared_memory.hpp"
 
 namespace dasgd {
 
+//! How frames travel.
+struct MpiTransportOptions
+{
+  //! How many buffers of the pool are in use at a time at most; 0 to send
+  //! messages to ranks on this machine, too.
+  size_t buffers = 0;
+  //! Do ranks share cores?
+  bool crowded = true;
+  //! Frames that are longer are sent in several messages, since MPI counts their
+  //! bytes in an int.
+  size_t messageBytes = size_t(1) << 30;
+};
+
 /**
- * The links of one rank.  A synchronous-mode send completes once the receiver
- * has matched it: that is the credit which keeps memory bounded on both ends,
- * in our buffers and inside the MPI library.
+ * The links of one rank.  To a rank on the same machine a frame is lent: the
+ * receiver reads it where it stands, in memory that both have, and then says so.
+ * To others it is sent by MPI, in synchronous mode, which completes once the
+ * receiver has matched it.  Either is the credit which keeps memory bounded on
+ * both ends, in our buffers and inside the MPI library.
  */
 class MpiTransport
 {
  public:
+  using Options = MpiTransportOptions;
+
   /**
    * @param comm Ranks are those of this communicator.
    * @param sendTo Ranks to send to; a link is an index into this.
@@ -29,30 +47,41 @@ class MpiTransport
    * @param window Frames under way to each rank, receives posted for each.
    * @param pool Where sent buffers go back to; its buffers are large enough for
    *     every frame.
+   * @param options All else.
    */
   MpiTransport(const MpiCommunicator& comm,
                const std::vector<size_t>& sendTo,
                const std::vector<size_t>& receiveFrom,
                const size_t window,
-               BufferPool& pool) :
-      comm(comm), pool(pool)
+               BufferPool& pool,
+               const Options& options = Options()) :
+      comm(comm),
+      pool(pool),
+      options(options),
+      messages(std::max<size_t>(1, (pool.BufferBytes() +
+          options.messageBytes - 1) / options.messageBytes)),
+      statuses(messages)
   {
-    mpi::Check(MPI_Type_contiguous(int(Buffer::Block), MPI_BYTE, &block),
-        "MPI_Type_contiguous");
-    mpi::Check(MPI_Type_commit(&block), "MPI_Type_commit");
     for (const size_t peer : sendTo)
-      senders.push_back(Link{int(peer), std::vector<Slot>(window), 0, 0});
+      senders.emplace_back(peer, window, messages);
     for (const size_t peer : receiveFrom)
-      receivers.push_back(Link{int(peer), std::vector<Slot>(window), 0, 0});
+      receivers.emplace_back(peer, window, messages);
+    Share(options.buffers, window);
     for (Link& link : receivers)
     {
+      if (link.lane)
+        continue;
       for (Slot& slot : link.slots)
       {
         slot.buffer = Buffer(pool.BufferBytes());
         Post(link, slot);
       }
     }
-    Greet();
+    // Let all ranks begin together: what one computes before the others have
+    // begun is the stalest of all.
+    MPI_Request barrier;
+    mpi::Check(MPI_Ibarrier(comm.Handle(), &barrier), "MPI_Ibarrier");
+    mpi::Await(barrier, mpi::Patience::Alert);
   }
 
   ~MpiTransport()
@@ -62,13 +91,15 @@ class MpiTransport
     {
       for (Slot& slot : link.slots)
       {
-        if (slot.request == MPI_REQUEST_NULL)
-          continue;
-        MPI_Cancel(&slot.request);
-        MPI_Wait(&slot.request, MPI_STATUS_IGNORE);
+        for (MPI_Request& request : slot.requests)
+        {
+          if (request == MPI_REQUEST_NULL)
+            continue;
+          MPI_Cancel(&request);
+          MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
       }
     }
-    MPI_Type_free(&block);
   }
 
   MpiTransport(const MpiTransport&) = delete;
@@ -88,19 +119,42 @@ class MpiTransport
     {
       nextReceiver = (nextReceiver + 1) % receivers.size();
       Link& link = receivers[nextReceiver];
+      if (link.lane)
+      {
+        const Lane::Frame* frame = link.lane.Next();
+        if (!frame)
+          continue;
+        const size_t offset = size_t(frame->offset);
+        const size_t bytes = size_t(frame->bytes);
+        if (offset > link.memory.Size() || offset % Buffer::Block != 0 ||
+            bytes > link.memory.Size() - offset)
+        {
+          throw std::runtime_error("dasgd: rank " + std::to_string(link.peer) +
+              " lends " + std::to_string(bytes) + " bytes at " +
+              std::to_string(offset) + " of its " +
+              std::to_string(link.memory.Size()));
+        }
+        action(static_cast<const std::uint8_t*>(link.memory.Bytes() + offset),
+            bytes, size_t(link.peer));
+        link.lane.Take();
+        patience.Reset();
+        return true;
+      }
       // Receives are matched in the order posted; look at the oldest only, for
       // a later and smaller one may be complete before it.
       Slot& slot = link.slots[link.next];
-      MPI_Status status;
-      int done = 0;
-      mpi::Check(MPI_Test(&slot.request, &done, &status), "MPI_Test");
-      if (!done)
+      if (!Complete(slot, statuses.data()))
         continue;
 
-      int blocks = 0;
-      mpi::Check(MPI_Get_count(&status, block, &blocks), "MPI_Get_count");
-      action(static_cast<const std::uint8_t*>(slot.buffer.Bytes()),
-          size_t(std::max(blocks, 0)) * Buffer::Block, size_t(link.peer));
+      size_t bytes = 0;
+      for (const MPI_Status& status : statuses)
+      {
+        int count = 0;
+        mpi::Check(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
+        bytes += size_t(std::max(count, 0));
+      }
+      action(static_cast<const std::uint8_t*>(slot.buffer.Bytes()), bytes,
+          size_t(link.peer));
       Post(link, slot);
       link.next = (link.next + 1) % link.slots.size();
       patience.Reset();
@@ -123,8 +177,21 @@ class MpiTransport
     Link& link = senders[linkIndex];
     Slot& slot = link.slots[link.next];
     slot.buffer = std::move(buffer);
-    mpi::Check(MPI_Issend(slot.buffer.Bytes(), Blocks(bytes), block, link.peer,
-        tag, comm.Handle(), &slot.request), "MPI_Issend");
+    if (link.lane)
+    {
+      link.lane.Post(Lane::Frame{ std::uint64_t(slot.buffer.Bytes() -
+          memory.Bytes()), bytes });
+    }
+    else
+    {
+      // As many messages as the receiver expects, be they empty.
+      for (size_t i = 0; i < messages; ++i)
+      {
+        mpi::Check(MPI_Issend(slot.buffer.Bytes() + Begin(i, bytes),
+            Length(i, bytes), MPI_BYTE, link.peer, tag, comm.Handle(),
+            &slot.requests[i]), "MPI_Issend");
+      }
+    }
     link.next = (link.next + 1) % link.slots.size();
     ++link.underWay;
   }
@@ -141,75 +208,152 @@ class MpiTransport
     return all;
   }
 
+  //! Links whose frames are lent rather than sent: those to send on, and those
+  //! to receive from.
+  size_t Lent() const { return Near(senders); }
+  size_t Borrowed() const { return Near(receivers); }
+
   //! There is nothing to do at the moment.
   void Wait() { patience.Nap(); }
 
   //! There is something to do, but a peer on this core may need it more.
-  void Yield() { std::this_thread::yield(); }
+  void Yield()
+  {
+    // If ranks have a core each, a peer that shares this one is an exception: it
+    // need not be thought of each time.
+    if (options.crowded || ++yields % 8 == 0)
+      std::this_thread::yield();
+  }
 
  private:
   struct Slot
   {
     Buffer buffer;
-    MPI_Request request = MPI_REQUEST_NULL;
+    //! One for each message of a frame.
+    std::vector<MPI_Request> requests;
   };
 
   struct Link
   {
+    Link(const size_t peer, const size_t window, const size_t messages) :
+        peer(int(peer)), slots(window)
+    {
+      for (Slot& slot : slots)
+        slot.requests.assign(messages, MPI_REQUEST_NULL);
+    }
+
     int peer;
     std::vector<Slot> slots;
     //! Receiving: the slot whose frame comes next.  Sending: the slot to use
     //! next, and how many before it are under way.
-    size_t next;
-    size_t underWay;
+    size_t next = 0;
+    size_t underWay = 0;
+    //! By which frames are lent; none if they are sent.
+    Lane lane;
+    //! Receiving: where frames that are lent stand.
+    SharedMemory memory;
+    //! Sending: how many that were lent have been given back.
+    std::uint64_t returned = 0;
   };
 
+  static size_t Near(const std::vector<Link>& links)
+  {
+    return size_t(std::count_if(links.begin(), links.end(),
+        [](const Link& link) { return bool(link.lane); }));
+  }
+
   static constexpr int tag = 0;
-  static constexpr int greeting = 1;
+  static constexpr int offer = 1;
+  static constexpr int answer = 3;
+
+  //! What a sender offers to a receiver: a lane in its memory.
+  struct Offer
+  {
+    SharedMemory::Ticket ticket;
+    std::uint64_t lane = 0;
+  };
 
   /**
-   * MPI sets up a link when it is first used, which takes as long as many small
-   * gradients.  So use every link once, and let all ranks begin together: what
-   * one computes before the others have begun is the stalest of all.
+   * Find out on which links frames can be lent.  Every sender offers its memory,
+   * and every receiver answers whether it can see it.  This also uses every link
+   * once: MPI sets it up then, which takes as long as many small gradients.
    */
-  void Greet()
+  void Share(const size_t buffers, const size_t window)
   {
-    std::vector<MPI_Request> requests;
-    for (const Link& link : receivers)
+    const size_t lanes = senders.size() * Lane::Bytes(window);
+    if (buffers > 0 && !senders.empty())
+      memory = SharedMemory(lanes + buffers * pool.BufferBytes());
+
+    std::vector<Offer> made(senders.size()), offers(receivers.size());
+    std::vector<std::uint8_t> heard(senders.size()), seen(receivers.size());
+    std::vector<MPI_Request> requests(senders.size() + receivers.size());
+    for (size_t i = 0; i < receivers.size(); ++i)
     {
-      requests.emplace_back();
-      mpi::Check(MPI_Irecv(nullptr, 0, MPI_BYTE, link.peer, greeting,
-          comm.Handle(), &requests.back()), "MPI_Irecv");
+      mpi::Check(MPI_Irecv(&offers[i], int(sizeof(Offer)), MPI_BYTE,
+          receivers[i].peer, offer, comm.Handle(), &requests[i]), "MPI_Irecv");
     }
-    for (const Link& link : senders)
+    for (size_t i = 0; i < senders.size(); ++i)
     {
-      requests.emplace_back();
-      mpi::Check(MPI_Issend(nullptr, 0, MPI_BYTE, link.peer, greeting,
-          comm.Handle(), &requests.back()), "MPI_Issend");
+      made[i] = Offer{ memory.Invitation(), i * Lane::Bytes(window) };
+      mpi::Check(MPI_Issend(&made[i], int(sizeof(Offer)), MPI_BYTE,
+          senders[i].peer, offer, comm.Handle(),
+          &requests[receivers.size() + i]), "MPI_Issend");
     }
     for (MPI_Request& request : requests)
       mpi::Await(request);
 
-    MPI_Request barrier;
-    mpi::Check(MPI_Ibarrier(comm.Handle(), &barrier), "MPI_Ibarrier");
-    mpi::Await(barrier, mpi::Patience::Alert);
+    for (size_t i = 0; i < senders.size(); ++i)
+    {
+      mpi::Check(MPI_Irecv(&heard[i], 1, MPI_BYTE, senders[i].peer, answer,
+          comm.Handle(), &requests[i]), "MPI_Irecv");
+    }
+    for (size_t i = 0; i < receivers.size(); ++i)
+    {
+      Link& link = receivers[i];
+      if (offers[i].ticket.bytes > 0)
+        link.memory = SharedMemory(offers[i].ticket);
+      if (link.memory)
+        link.lane = Lane(link.memory.Bytes() + offers[i].lane, window);
+      seen[i] = std::uint8_t(bool(link.lane));
+      mpi::Check(MPI_Issend(&seen[i], 1, MPI_BYTE, link.peer, answer,
+          comm.Handle(), &requests[senders.size() + i]), "MPI_Issend");
+    }
+    for (MPI_Request& request : requests)
+      mpi::Await(request);
+
+    for (size_t i = 0; i < senders.size(); ++i)
+    {
+      if (heard[i])
+        senders[i].lane = Lane(memory.Bytes() + made[i].lane, window);
+    }
+    if (Lent() > 0)
+      pool.Use(memory.Bytes() + lanes, buffers);
   }
 
-  static int Blocks(const size_t bytes)
-  {
-    const size_t blocks = Buffer::RoundUp(bytes) / Buffer::Block;
-    if (blocks > size_t(std::numeric_limits<int>::max()))
-    {
-      throw std::length_error("dasgd: a frame of " + std::to_string(bytes) +
-          " bytes is more than one MPI message can take");
-    }
-    return int(blocks);
-  }
+  //! Where message i of a frame of so many bytes begins, and how long it is.
+  size_t Begin(const size_t i, const size_t bytes) const
+  { return std::min(i * options.messageBytes, bytes); }
+  int Length(const size_t i, const size_t bytes) const
+  { return int(Begin(i + 1, bytes) - Begin(i, bytes)); }
 
   void Post(Link& link, Slot& slot)
   {
-    mpi::Check(MPI_Irecv(slot.buffer.Bytes(), Blocks(slot.buffer.Size()), block,
-        link.peer, tag, comm.Handle(), &slot.request), "MPI_Irecv");
+    const size_t bytes = slot.buffer.Size();
+    for (size_t i = 0; i < messages; ++i)
+    {
+      mpi::Check(MPI_Irecv(slot.buffer.Bytes() + Begin(i, bytes),
+          Length(i, bytes), MPI_BYTE, link.peer, tag, comm.Handle(),
+          &slot.requests[i]), "MPI_Irecv");
+    }
+  }
+
+  //! Have all messages of a frame come, or gone?
+  bool Complete(Slot& slot, MPI_Status* statuses) const
+  {
+    int done = 0;
+    mpi::Check(MPI_Testall(int(messages), slot.requests.data(), &done,
+        statuses), "MPI_Testall");
+    return done != 0;
   }
 
   //! Give back the buffers of frames that were delivered, oldest first: they
@@ -220,11 +364,10 @@ class MpiTransport
     {
       const size_t window = link.slots.size();
       Slot& slot = link.slots[(link.next + window - link.underWay) % window];
-      int done = 0;
-      mpi::Check(MPI_Test(&slot.request, &done, MPI_STATUS_IGNORE),
-          "MPI_Test");
-      if (!done)
+      if (link.lane ? link.lane.Taken() == link.returned :
+          !Complete(slot, MPI_STATUSES_IGNORE))
         return;
+      ++link.returned;
       pool.Give(std::move(slot.buffer));
       --link.underWay;
     }
@@ -232,10 +375,16 @@ class MpiTransport
 
   const MpiCommunicator& comm;
   BufferPool& pool;
-  MPI_Datatype block = MPI_DATATYPE_NULL;
+  Options options;
+  //! Messages that a frame is sent in, and scratch for their receipt.
+  size_t messages;
+  std::vector<MPI_Status> statuses;
+  //! The frames that are lent from here; of no use once the pool is gone.
+  SharedMemory memory;
   std::vector<Link> senders;
   std::vector<Link> receivers;
   size_t nextReceiver = 0;
+  size_t yields = 0;
   mpi::Patience patience;
 };
 

@@ -12,14 +12,18 @@
 #include <cstdint>
 #include <cstdlib>
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <new>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace dasgd {
 
 //! A fixed number of bytes, aligned for vector instructions; not initialised.
+//! May stand in memory that is somebody else's.
 class Buffer
 {
  public:
@@ -41,19 +45,36 @@ class Buffer
       throw std::bad_alloc();
   }
 
+  //! Bytes of somebody's, who keeps them until this is gone.
+  Buffer(std::uint8_t* memory, const size_t bytes) :
+      data(memory, Free(false)), size(bytes), blank(true) { }
+
   std::uint8_t* Bytes() { return data.get(); }
   const std::uint8_t* Bytes() const { return data.get(); }
   size_t Size() const { return size; }
   explicit operator bool() const { return bool(data); }
 
+  //! Has nothing but vectors, or zeros, ever stood where a frame has its vector?
+  bool Blank() const { return blank; }
+  bool& Blank() { return blank; }
+
  private:
   struct Free
   {
-    void operator()(std::uint8_t* memory) const { std::free(memory); }
+    Free() : owned(true) { }
+    explicit Free(const bool owned) : owned(owned) { }
+
+    bool owned;
+    void operator()(std::uint8_t* memory) const
+    {
+      if (owned)
+        std::free(memory);
+    }
   };
 
   std::unique_ptr<std::uint8_t, Free> data;
   size_t size = 0;
+  bool blank = false;
 };
 
 //! Buffers of one size; remembers how many were in use at most.
@@ -66,7 +87,14 @@ class BufferPool
   {
     peak = std::max(peak, ++used);
     if (idle.empty())
+    {
+      if (used > most)
+      {
+        throw std::length_error("dasgd: " + std::to_string(used) + " frames "
+            "were begun where " + std::to_string(most) + " were to suffice");
+      }
       return Buffer(bytes);
+    }
     Buffer buffer = std::move(idle.back());
     idle.pop_back();
     return buffer;
@@ -78,8 +106,23 @@ class BufferPool
     idle.push_back(std::move(buffer));
   }
 
+  //! How many buffers there will be at most, about.
+  void Reserve(const size_t buffers) { idle.reserve(buffers); }
+
+  /**
+   * Use this memory, and no other; call it before the first Take().
+   *
+   * @param memory Room for `buffers` buffers, all zero.
+   */
+  void Use(std::uint8_t* memory, const size_t buffers)
+  {
+    most = buffers;
+    for (size_t i = buffers; i-- > 0; )
+      idle.emplace_back(memory + i * BufferBytes(), BufferBytes());
+  }
+
   //! Bytes of each buffer.
-  size_t BufferBytes() const { return bytes; }
+  size_t BufferBytes() const { return Buffer::RoundUp(bytes); }
   //! Buffers in use now, and at most so far.
   size_t Used() const { return used; }
   size_t Peak() const { return peak; }
@@ -88,6 +131,7 @@ class BufferPool
   size_t bytes;
   size_t used = 0;
   size_t peak = 0;
+  size_t most = std::numeric_limits<size_t>::max();
   std::vector<Buffer> idle;
 };
 
