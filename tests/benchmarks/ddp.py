@@ -38,8 +38,8 @@ def train(rank, arguments, result):
     torch.manual_seed(1)
     model = torch.nn.parallel.DistributedDataParallel(
         network(arguments.problem))
-    points = torch.randn(2048, 784)
-    labels = torch.arange(2048) % (2 if arguments.problem == "logistic"
+    points = torch.randn(512, 784)
+    labels = torch.arange(512) % (2 if arguments.problem == "logistic"
                                    else 10)
     if arguments.problem == "logistic":
         loss = torch.nn.BCEWithLogitsLoss()
@@ -50,7 +50,7 @@ def train(rank, arguments, result):
 
     def steps(count):
         for i in range(count):
-            begin = (i * arguments.ranks + rank) * 32 % 2048
+            begin = (i * arguments.ranks + rank) * 32 % 512
             optimizer.zero_grad()
             loss(model(points[begin:begin + 32]),
                  labels[begin:begin + 32]).backward()

@@ -38,6 +38,7 @@ struct Options
   std::string format = "exact";
   bool messages = false;
   size_t progress = 0;
+  size_t window = 2;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -214,13 +215,14 @@ class Timed
   double* seconds;
 };
 
-//! Points of ten kinds around centres of their own, alike on all ranks.
+//! Points of ten kinds around centres of their own, alike on all ranks; few
+//! enough to stay in a cache, so that it is not memory that is measured.
 template<typename MatType>
 void Draw(const size_t classes, MatType& points, arma::Row<size_t>& labels)
 {
   arma::arma_rng::set_seed(1);
   mlpack::RandomSeed(1);
-  points.randn(784, 2048);
+  points.randn(784, 512);
   const MatType centres(784, classes, arma::fill::randn);
   labels.set_size(points.n_cols);
   for (size_t i = 0; i < points.n_cols; ++i)
@@ -324,6 +326,7 @@ double Measure(const Options& options, dasgd::Report& report)
         options.gradients * options.batch * size_t(ranks), -1);
     optimizer.Topology() = options.topology;
     optimizer.WireFormat() = options.format;
+    optimizer.Window() = options.window;
     optimizer.SharedMemory() = !options.messages;
     optimizer.Sharing() = (options.sharing == "dynamic") ?
         dasgd::Sharing::Dynamic : dasgd::Sharing::Static;
@@ -418,6 +421,7 @@ int main(int argc, char** argv) try
   app.add_option("--format", options.format, "wire format of dasgd");
   app.add_flag("--messages", options.messages,
       "send frames on one machine as messages, too");
+  app.add_option("--window", options.window, "frames under way on each link");
   app.add_option("--progress", options.progress,
       "microseconds between calls of MPI by a thread that does nothing else");
   CLI11_PARSE(app, argc, argv);
