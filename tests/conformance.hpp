@@ -89,7 +89,7 @@ class ScriptedProblem
   void Begin() { ++begun; }
   bool HasWork() const { return work.Left(progress.Points()); }
 
-  bool Compute(ManifestEntry& entry, double*)
+  bool Compute(ManifestEntry& entry)
   {
     if (Now(Event::Throw))
       throw std::runtime_error("scripted failure");

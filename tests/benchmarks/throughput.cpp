@@ -404,8 +404,9 @@ int main(int argc, char** argv) try
   // Where the system takes memory back after each shuffle of the points and
   // gives it anew, with zeros, that takes longer than logistic regression; it
   // depends on chance whether it does.
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  if (mallopt(M_MMAP_THRESHOLD, 1 << 30) != 1 ||
+      mallopt(M_TRIM_THRESHOLD, 1 << 30) != 1)
+    throw std::runtime_error("malloc() cannot be told to keep its memory");
 
   Options options;
   CLI::App app("Gradients per second of one way to train one problem");

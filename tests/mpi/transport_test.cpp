@@ -348,7 +348,7 @@ TEST_CASE("Memory of another process is found by its ticket only",
   ticket.file = 0;
   CHECK(!SharedMemory(ticket));
   ticket = mine.Invitation();
-  ticket.process = 1;
+  ticket.process = std::uint64_t(getppid());
   CHECK(!SharedMemory(ticket));
   ticket = mine.Invitation();
   ticket.bytes *= 2;

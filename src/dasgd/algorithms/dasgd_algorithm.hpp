@@ -69,43 +69,43 @@ struct DasgdAlgorithm
                      const size_t elements,
                      ProblemType& problem)
   {
-    const Routes routes(settings.topology, comm.Size(), comm.Rank());
-    DasgdWorker<ElemType, ProblemType> worker(routes, settings.window, iterate,
-        elements, problem, settings.format);
-    if (settings.history)
-      worker.Record(*settings.history);
-    if (settings.live)
-      *settings.live = &worker.Counts();
-    size_t received = 0;
+    Outcome outcome;
     try
     {
+      const Routes routes(settings.topology, comm.Size(), comm.Rank());
+      DasgdWorker<ElemType, ProblemType> worker(routes, settings.window,
+          iterate, elements, problem, settings.format);
       worker.Reserve();
+      if (settings.history)
+        worker.Record(*settings.history);
+      if (settings.live)
+        *settings.live = &worker.Counts();
+
       MpiTransport::Options options;
       options.buffers = settings.sharedMemory ? worker.MaxBuffers() : 0;
       options.crowded = settings.crowded;
       MpiTransport transport(comm, routes.SendTo(), routes.ReceiveFrom(),
           settings.window, worker.Pool(), options);
       dasgd::Run(worker, transport);
-      received = settings.window * (routes.ReceiveFrom().size() -
-          transport.Borrowed());
+
+      if (settings.live)
+        *settings.live = nullptr;
+      outcome.stopped = (worker.Stop() != nullptr);
+      if (outcome.stopped)
+        outcome.stop = *worker.Stop();
+      outcome.exception = worker.Exception();
+      outcome.counts = worker.Counts();
+      outcome.counts.peakVectors = worker.Pool().Peak() +
+          settings.format.Vectors(sizeof(ElemType)) + settings.window *
+          (routes.ReceiveFrom().size() - transport.Borrowed());
     }
     catch (const std::exception& e)
     {
       // What the user's code throws never gets here: the worker turns it into
-      // a fact.  This is the transport's own failure or a malformed frame.
+      // a fact.  This is the transport's own failure, a malformed frame, or
+      // memory that one rank lacks.
       comm.Abort(e.what());
     }
-
-    if (settings.live)
-      *settings.live = nullptr;
-    Outcome outcome;
-    outcome.stopped = (worker.Stop() != nullptr);
-    if (outcome.stopped)
-      outcome.stop = *worker.Stop();
-    outcome.exception = worker.Exception();
-    outcome.counts = worker.Counts();
-    outcome.counts.peakVectors = worker.Pool().Peak() + received +
-        settings.format.Vectors(sizeof(ElemType));
     return outcome;
   }
 };

@@ -44,9 +44,8 @@ inline size_t DasgdVectors(const Routes& routes, const size_t window)
  *
  *  - `void Begin()`: the run begins.
  *  - `bool HasWork()`: is there a batch left for this rank?
- *  - `bool Compute(ManifestEntry&, ElemType* out)`: compute the next gradient at
- *    the iterate, in `out` if it likes and that is not null, and describe it;
- *    false if it is not finite and must not be used.
+ *  - `bool Compute(ManifestEntry&)`: compute the next gradient at the iterate
+ *    and describe it; false if it is not finite and must not be used.
  *  - `bool TakeStep(ElemType* out, const ElemType*& update)`: apply the update
  *    that belongs to it to the iterate, and say where that update stands: in
  *    `out` unless that is null; false if it is not finite.

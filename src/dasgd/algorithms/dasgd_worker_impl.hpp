@@ -89,9 +89,7 @@ void DasgdWorker<ElemType, ProblemType>::Compute()
   {
     ManifestEntry entry;
     const ElemType* update = nullptr;
-    ElemType* const out = IdleBuffer();
-    if (problem.Compute(entry, rounding.Active() ? nullptr : out) &&
-        problem.TakeStep(out, update))
+    if (problem.Compute(entry) && problem.TakeStep(IdleBuffer(), update))
     {
       entry.origin = std::uint32_t(rank);
       entry.first = version[rank] + 1;
@@ -234,8 +232,6 @@ bool DasgdWorker<ElemType, ProblemType>::Send(TransportType& transport)
       Buffer rest;
       if (format != WireFormat::Kind::Exact)
         Shorten(box, header, rest);
-      if (header.elements == 0 || header.format != WireFormat::Kind::Exact)
-        box.buffer.Blank() = false; // Other things stand there now.
       const size_t bytes = EncodeFrame<ElemType>(box.buffer, header,
           box.manifest, box.facts);
       if (waiting[link] > 0)
@@ -281,13 +277,6 @@ ElemType* DasgdWorker<ElemType, ProblemType>::IdleBuffer()
       continue;
     if (!box.buffer)
       box.buffer = pool.Take();
-    if (!box.buffer.Blank() && !rounding.Active())
-    {
-      // Who computes a gradient may rely on zeros where it writes nothing.
-      std::memset(FrameVector<ElemType>(box.buffer), 0,
-          FrameLimits<ElemType>::VectorBytes(limits.elements));
-      box.buffer.Blank() = true;
-    }
     return FrameVector<ElemType>(box.buffer);
   }
   return nullptr;

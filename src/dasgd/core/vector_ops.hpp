@@ -9,17 +9,12 @@
 #ifndef DASGD_CORE_VECTOR_OPS_HPP
 #define DASGD_CORE_VECTOR_OPS_HPP
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
 namespace dasgd {
-
-//! Elements that are dealt with at a time where several things are done with
-//! each: few enough for the nearest cache.
-constexpr size_t Block = 1024;
 
 //! target += source.
 template<typename ElemType>
@@ -41,13 +36,16 @@ inline void Subtract(ElemType* __restrict target,
     target[i] -= source[i];
 }
 
-//! update = step * gradient, which may be the same place; target -= update.
+/**
+ * Form the paper's update and apply it in the same pass:
+ * update = step * gradient; iterate -= update.  `update` may be `gradient`.
+ */
 template<typename ElemType>
-inline void FormAndSubtract(ElemType* __restrict target,
-                            const ElemType* gradient,
-                            ElemType* update,
-                            const ElemType step,
-                            const size_t elements)
+inline void FormAndApply(ElemType* __restrict iterate,
+                         const ElemType* gradient,
+                         ElemType* update,
+                         const ElemType step,
+                         const size_t elements)
 {
   // Elements depend on no others, also if it is the same place.
 #if defined(__GNUC__) && !defined(__clang__)
@@ -55,9 +53,9 @@ inline void FormAndSubtract(ElemType* __restrict target,
 #endif
   for (size_t i = 0; i < elements; ++i)
   {
-    const ElemType formed = step * gradient[i];
-    update[i] = formed;
-    target[i] -= formed;
+    const ElemType u = step * gradient[i];
+    update[i] = u;
+    iterate[i] -= u;
   }
 }
 
@@ -98,36 +96,6 @@ inline bool AllFinite(const ElemType* values, const size_t elements)
     all |= bits;
   }
   return Bits(all << 1) == 0; // Zeros, whatever their sign.
-}
-
-/**
- * Form the paper's update and apply it in one pass over memory:
- * update = step * gradient; iterate -= update.
- *
- * @param update Where it is put; may be where the gradient stands.
- * @return False if the gradient is not finite; the iterate is then what it was,
- *     to rounding.
- */
-template<typename ElemType>
-inline bool FormAndApply(ElemType* iterate,
-                         const ElemType* gradient,
-                         ElemType* update,
-                         const ElemType step,
-                         const size_t elements)
-{
-  for (size_t begin = 0; begin < elements; begin += Block)
-  {
-    // What has been looked at is still in the nearest cache when it is used.
-    const size_t size = std::min(Block, elements - begin);
-    if (!AllFinite(gradient + begin, size))
-    {
-      Add(iterate, update, begin);
-      return false;
-    }
-    FormAndSubtract(iterate + begin, gradient + begin, update + begin, step,
-        size);
-  }
-  return true;
 }
 
 } // namespace dasgd

@@ -43,6 +43,7 @@ class SeparableProblem
                    FunctionType& function,
                    MatType& iterate,
                    MatType& gradient,
+                   MatType& scratch,
                    UpdateType& updatePolicy,
                    DecayType& decayPolicy,
                    CallbacksType& callbacks,
@@ -66,11 +67,9 @@ class SeparableProblem
       seed(seed),
       seeded(seeded),
       // Data that comes sorted would give every rank a part of another kind.
-      mustShuffle(optimizer.Shuffle() && ranks > 1)
-  {
-    if (!vanilla && ranks > 1)
-      scratch.set_size(iterate.n_rows, iterate.n_cols);
-  }
+      mustShuffle(optimizer.Shuffle() && ranks > 1),
+      scratch(scratch)
+  { }
 
   //! Tell callbacks that the run begins.  Only their exceptions come out.
   void Begin()
@@ -82,59 +81,68 @@ class SeparableProblem
   //! Is there a batch left for this rank?
   bool HasWork() const { return work.Left(progress.Points()); }
 
-  //! Compute the gradient of the next batch; see DasgdWorker.
-  bool Compute(ManifestEntry& entry, ElemType* out)
+  //! Compute the gradient of the next batch; false if it is not finite.
+  bool Compute(ManifestEntry& entry)
   {
-    // The paper's update takes the gradient's place: best where it is sent from.
-    if constexpr (vanilla)
+    if (mustShuffle)
+      Shuffle();
+    batch = work.Next(progress.Points());
+    mustShuffle = optimizer.Shuffle() && ranks > 1 && work.PassEnded();
+
+    const ElemType objective = function.EvaluateWithGradient(iterate,
+        batch.begin, gradient, batch.size);
+    const bool stop = callbacks.EvaluateWithGradient(iterate, objective,
+        gradient);
+    if (!AllFinite(&objective, 1) ||
+        !AllFinite(gradient.memptr(), gradient.n_elem))
     {
-      if (out)
-      {
-        formed = out;
-        MatType there(out, iterate.n_rows, iterate.n_cols, false, true);
-        return ComputeIn(there, entry);
-      }
+      Fail(AllFinite(&objective, 1) ? std::numeric_limits<ElemType>::quiet_NaN()
+          : objective, AllFinite(&objective, 1) ? "gradient" : "objective");
+      return false;
     }
-    formed = gradient.memptr();
-    return ComputeIn(gradient, entry);
+    Note(stop);
+
+    if (batch.epoch != ownEpoch)
+    {
+      ownEpoch = batch.epoch;
+      ownPoints = 0;
+      ownObjective = 0;
+    }
+    ownPoints += batch.size;
+    ownObjective += objective;
+    entry.points = work.Walked();
+    entry.epoch = ownEpoch;
+    entry.epochPoints = ownPoints;
+    entry.epochObjective = double(ownObjective);
+    return true;
   }
 
   //! Apply the update of the last gradient; see DasgdWorker.
   bool TakeStep(ElemType* out, const ElemType*& update)
   {
     const double step = ensmallen::Step(optimizer.StepSize(), batch.size);
+    if (ranks == 1)
+    {
+      // Nobody to send it to: the very code that ens::SGD runs.
+      updatePolicy.Update(iterate, step, gradient);
+      return true;
+    }
     if constexpr (vanilla)
     {
-      bool finite = true;
-      if (ranks == 1)
-        finite = UpdateAlone(step);
-      else
-      {
-        // Without a buffer to form it in, the update takes the gradient's place.
-        update = out ? out : formed;
-        finite = FormAndApply(iterate.memptr(), formed,
-            const_cast<ElemType*>(update), ElemType(step), iterate.n_elem);
-      }
-      if (!finite)
-        Fail(std::numeric_limits<ElemType>::quiet_NaN(), "gradient");
-      return finite;
+      // Without a buffer to form it in, the update takes the gradient's place.
+      update = out ? out : gradient.memptr();
+      FormAndApply(iterate.memptr(), gradient.memptr(),
+          const_cast<ElemType*>(update), ElemType(step), iterate.n_elem);
+      return true;
     }
     else
     {
-      if (!AllFinite(gradient.memptr(), gradient.n_elem))
-      {
-        Fail(std::numeric_limits<ElemType>::quiet_NaN(), "gradient");
-        return false;
-      }
-      if (ranks == 1)
-      {
-        // Nobody to send it to: the very code that ens::SGD runs.
-        updatePolicy.Update(iterate, step, gradient);
-        return true;
-      }
       // Whatever the policy does, its update is what it has subtracted.
       if (!out)
+      {
+        scratch.set_size(iterate.n_rows, iterate.n_cols);
         out = scratch.memptr();
+      }
       update = out;
       std::memcpy(out, iterate.memptr(), iterate.n_elem * sizeof(ElemType));
       updatePolicy.Update(iterate, step, gradient);
@@ -251,63 +259,6 @@ class SeparableProblem
   }
 
  private:
-  //! Compute the gradient of the next batch in this matrix.
-  bool ComputeIn(MatType& place, ManifestEntry& entry)
-  {
-    if (mustShuffle)
-      Shuffle();
-    batch = work.Next(progress.Points());
-    mustShuffle = optimizer.Shuffle() && ranks > 1 && work.PassEnded();
-
-    const ElemType objective = function.EvaluateWithGradient(iterate,
-        batch.begin, place, batch.size);
-    const bool stop = callbacks.EvaluateWithGradient(iterate, objective, place);
-    if (!AllFinite(&objective, 1))
-    {
-      Fail(objective, "objective");
-      return false;
-    }
-    Note(stop);
-
-    if (batch.epoch != ownEpoch)
-    {
-      ownEpoch = batch.epoch;
-      ownPoints = 0;
-      ownObjective = 0;
-    }
-    ownPoints += batch.size;
-    ownObjective += objective;
-    entry.points = work.Walked();
-    entry.epoch = ownEpoch;
-    entry.epochPoints = ownPoints;
-    entry.epochObjective = double(ownObjective);
-    return true;
-  }
-
-  /**
-   * At one rank: the very code that ens::SGD runs, a block at a time, so that
-   * what is looked at is still in the nearest cache when it is applied.
-   *
-   * @return False if an element is not finite; see FormAndApply().
-   */
-  bool UpdateAlone(const double step)
-  {
-    for (size_t begin = 0; begin < iterate.n_elem; begin += Block)
-    {
-      const size_t size = std::min(Block, size_t(iterate.n_elem) - begin);
-      MatType part(iterate.memptr() + begin, size, 1, false, true);
-      const MatType slope(gradient.memptr() + begin, size, 1, false, true);
-      if (!AllFinite(slope.memptr(), size))
-      {
-        for (size_t i = 0; i < begin; ++i)
-          iterate[i] += ElemType(step) * gradient[i];
-        return false;
-      }
-      updatePolicy.Update(part, step, slope);
-    }
-    return true;
-  }
-
   size_t Share(const size_t points, const size_t index) const
   { return points / ranks * index + std::min(index, points % ranks); }
 
@@ -385,9 +336,7 @@ class SeparableProblem
   bool mustShuffle;
 
   //! For policies other than the paper's, while all links are busy.
-  MatType scratch;
-  //! Where the last gradient stands.
-  ElemType* formed = nullptr;
+  MatType& scratch;
   Batch batch;
   std::uint64_t ownEpoch = 0;
   std::uint64_t ownPoints = 0;

@@ -91,7 +91,8 @@ class SimulatedTraining
     }
 
     std::vector<BaseMatType> iterates(ranks, iterate), gradients(ranks,
-        BaseMatType(iterate.n_rows, iterate.n_cols, arma::fill::zeros));
+        BaseMatType(iterate.n_rows, iterate.n_cols, arma::fill::zeros)),
+        scratch(ranks);
     std::deque<UpdateType> updates;
     std::deque<DecayType> decays;
     std::deque<CallbacksType> callbacks;
@@ -105,7 +106,7 @@ class SimulatedTraining
           iterate.n_cols);
       decays.emplace_back(optimizer.DecayPolicy());
       callbacks.emplace_back(optimizer, function, ranks, callbacksIn[i]);
-      problems.emplace_back(optimizer, function, iterates[i], gradients[i],
+      problems.emplace_back(optimizer, function, iterates[i], gradients[i], scratch[i],
           updates[i], decays[i], callbacks[i], Work(points, i,
           optimizer.Data(), optimizer.Sharing(), optimizer.BatchSize(),
           optimizer.MaxIterations()), ranks, i,

@@ -63,13 +63,15 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   const MpiCommunicator comm(settings.communicator);
   const auto start = std::chrono::steady_clock::now();
   size_t held = 0;
-  BaseMatType gradient, begin;
+  BaseMatType gradient, scratch, begin;
   std::exception_ptr unready;
   Guard(unready, [&]()
   {
     // What may fail on one rank alone is done before all agree to begin.
     held = function.NumFunctions();
     gradient.zeros(iterate.n_rows, iterate.n_cols);
+    if (!vanilla && comm.Size() > 1)
+      scratch.set_size(iterate.n_rows, iterate.n_cols);
     settings.template Instantiate<UpdateType, DecayType>(iterate.n_rows,
         iterate.n_cols);
     // To say what was wrong if the run diverges; large models do without.
@@ -108,7 +110,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   CallbacksType callbacks(optimizer, function, comm.Size(), callbacksIn...);
   SeparableProblem<OptimizerType, FunctionType, BaseMatType, UpdateType,
       DecayType, vanilla, CallbacksType> problem(optimizer, function, iterate,
-      gradient, settings.state.update.template As<UpdateType>(),
+      gradient, scratch, settings.state.update.template As<UpdateType>(),
       settings.state.decay.template As<DecayType>(), callbacks, work,
       comm.Size(), comm.Rank(), agreed.seed, settings.seed != 0);
 

@@ -214,7 +214,15 @@ class MpiTransport
   size_t Borrowed() const { return Near(receivers); }
 
   //! There is nothing to do at the moment.
-  void Wait() { patience.Nap(); }
+  void Wait()
+  {
+    // Frames that are lent need no call of MPI, but others may need us to make
+    // progress with what they have begun.
+    int there = 0;
+    mpi::Check(MPI_Iprobe(MPI_ANY_SOURCE, tag, comm.Handle(), &there,
+        MPI_STATUS_IGNORE), "MPI_Iprobe");
+    patience.Nap();
+  }
 
   //! There is something to do, but a peer on this core may need it more.
   void Yield()
@@ -312,7 +320,8 @@ class MpiTransport
       Link& link = receivers[i];
       if (offers[i].ticket.bytes > 0)
         link.memory = SharedMemory(offers[i].ticket);
-      if (link.memory)
+      if (link.memory && offers[i].lane <= link.memory.Size() &&
+          Lane::Bytes(window) <= link.memory.Size() - offers[i].lane)
         link.lane = Lane(link.memory.Bytes() + offers[i].lane, window);
       seen[i] = std::uint8_t(bool(link.lane));
       mpi::Check(MPI_Issend(&seen[i], 1, MPI_BYTE, link.peer, answer,
@@ -379,7 +388,8 @@ class MpiTransport
   //! Messages that a frame is sent in, and scratch for their receipt.
   size_t messages;
   std::vector<MPI_Status> statuses;
-  //! The frames that are lent from here; of no use once the pool is gone.
+  //! The frames that are lent from here: where the pool has its buffers, which
+  //! nobody uses any more when this is gone.
   SharedMemory memory;
   std::vector<Link> senders;
   std::vector<Link> receivers;

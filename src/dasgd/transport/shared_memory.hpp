@@ -19,6 +19,7 @@
 #if defined(__linux__)
   #include <fcntl.h>
   #include <sys/mman.h>
+  #include <sys/resource.h>
   #include <unistd.h>
 #endif
 
@@ -26,8 +27,8 @@ namespace dasgd {
 
 /**
  * A piece of memory with no name in any file system: nothing is left behind
- * whatever happens, no quota of /dev/shm applies, and pages that are never
- * touched cost nothing, as in memory of one's own.  (MPI's shared windows have
+ * whatever happens, the size of /dev/shm does not matter, and pages that are
+ * never touched cost nothing, as in memory of one's own.  (MPI's shared windows have
  * none of this: Open MPI puts them into a file, and where there is no room for
  * it one rank gets an error and the others wait for ever.)
  *
@@ -55,8 +56,11 @@ class SharedMemory
   explicit SharedMemory(const size_t bytes)
   {
 #if defined(__linux__)
-    std::random_device random;
-    ticket.token = (std::uint64_t(random()) << 32) ^ random();
+    // Beyond this limit the system would end the program.
+    rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || (limit.rlim_cur !=
+        RLIM_INFINITY && bytes > limit.rlim_cur) || !Draw(ticket.token))
+      return;
     file = memfd_create(Name(ticket).c_str(), MFD_CLOEXEC);
     if (file < 0 || ftruncate(file, off_t(bytes)) != 0)
       return;
@@ -123,6 +127,20 @@ class SharedMemory
   }
 
 #if defined(__linux__)
+  static bool Draw(std::uint64_t& token)
+  {
+    try
+    {
+      std::random_device random;
+      token = (std::uint64_t(random()) << 32) ^ random();
+      return true;
+    }
+    catch (const std::exception&)
+    {
+      return false;
+    }
+  }
+
   void Map()
   {
     void* place = mmap(nullptr, size_t(ticket.bytes), PROT_READ | PROT_WRITE,

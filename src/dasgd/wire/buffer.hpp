@@ -47,16 +47,12 @@ class Buffer
 
   //! Bytes of somebody's, who keeps them until this is gone.
   Buffer(std::uint8_t* memory, const size_t bytes) :
-      data(memory, Free(false)), size(bytes), blank(true) { }
+      data(memory, Free(false)), size(bytes) { }
 
   std::uint8_t* Bytes() { return data.get(); }
   const std::uint8_t* Bytes() const { return data.get(); }
   size_t Size() const { return size; }
   explicit operator bool() const { return bool(data); }
-
-  //! Has nothing but vectors, or zeros, ever stood where a frame has its vector?
-  bool Blank() const { return blank; }
-  bool& Blank() { return blank; }
 
  private:
   struct Free
@@ -74,7 +70,6 @@ class Buffer
 
   std::unique_ptr<std::uint8_t, Free> data;
   size_t size = 0;
-  bool blank = false;
 };
 
 //! Buffers of one size; remembers how many were in use at most.
@@ -112,7 +107,7 @@ class BufferPool
   /**
    * Use this memory, and no other; call it before the first Take().
    *
-   * @param memory Room for `buffers` buffers, all zero.
+   * @param memory Room for `buffers` buffers.
    */
   void Use(std::uint8_t* memory, const size_t buffers)
   {

@@ -118,11 +118,16 @@ struct Points
 struct Count
 {
   size_t from, to;
+  //! How many epochs it counted in.
+  size_t* epochs;
 
   template<typename OptimizerType, typename FunctionType, typename MatType>
   void EndEpoch(OptimizerType&, FunctionType&, const MatType&,
                 const size_t epoch, const double)
-  { counting = (epoch >= from && epoch < to); }
+  {
+    counting = (epoch >= from && epoch < to);
+    *epochs += counting;
+  }
 };
 
 //! Allocations between two epochs of a run.
@@ -133,8 +138,10 @@ size_t Allocations(OptimizerType& optimizer, const size_t elements)
   Points points;
   counted = 0;
   counting = false;
-  optimizer.Optimize(points, iterate, Count{ 4, 36 });
+  size_t epochs = 0;
+  optimizer.Optimize(points, iterate, Count{ 4, 36, &epochs });
   counting = false;
+  CHECK(epochs == 32);
   return counted;
 }
 
