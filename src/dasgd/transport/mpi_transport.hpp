@@ -160,6 +160,10 @@ class MpiTransport
       patience.Reset();
       return true;
     }
+    // A peer that waits for this core may have something: what it sends late
+    // makes everybody's gradients stale.
+    if (options.crowded)
+      std::this_thread::yield();
     return false;
   }
 
