@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # Builds the benchmarks and runs them: gradients per second, as ratios to what
-# the machine can do.  Takes about twenty minutes; --quick takes two.  Nothing
+# the machine can do.  Takes about twenty minutes; --quick takes three.  Nothing
 # else should run on the machine.
 #
 # Usage: run.sh [--peers] [option of benchmarks.py...]
