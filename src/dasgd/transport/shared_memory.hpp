@@ -28,9 +28,9 @@ namespace dasgd {
 /**
  * A piece of memory with no name in any file system: nothing is left behind
  * whatever happens, the size of /dev/shm does not matter, and pages that are
- * never touched cost nothing, as in memory of one's own.  (MPI's shared windows have
- * none of this: Open MPI puts them into a file, and where there is no room for
- * it one rank gets an error and the others wait for ever.)
+ * never touched cost nothing, as in memory of one's own.  (MPI's shared windows
+ * have none of this: Open MPI puts them into a file, and where there is no room
+ * for it one rank gets an error and the others wait for ever.)
  *
  * There is none where the system has no such thing, or where processes may not
  * see each other: frames then travel as messages.
