@@ -219,6 +219,8 @@ find_missing()
     # To make packages and look into them, and to read manual pages.
     want "$(command_found dpkg-shlibdeps)" dpkg-dev
     want "$(command_found man)" man-db
+    # To look at the page of a study as a reader does.
+    want "$(command_found chromium)" chromium
   fi
   if [ "$peers" = yes ]; then
     need "PyTorch for /usr/bin/python3" 0 \

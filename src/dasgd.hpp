@@ -10,7 +10,13 @@
 
 #include "dasgd/version.hpp"
 #include "dasgd/core/history_trace.hpp"
+#include "dasgd/optimizer/adpsgd.hpp"
+#include "dasgd/optimizer/allreduce_sgd.hpp"
 #include "dasgd/optimizer/dasgd.hpp"
+#include "dasgd/optimizer/dpsgd.hpp"
+#include "dasgd/optimizer/local_sgd.hpp"
+#include "dasgd/optimizer/parameter_server_sgd.hpp"
+#include "dasgd/optimizer/swift.hpp"
 #include "dasgd/transport/mpi_root_stream.hpp"
 
 #endif

@@ -38,6 +38,11 @@ struct Case
   Event event = Event::None;
   size_t eventRank = 0;
   size_t eventStep = 5;
+  //! Does a rank keep the model for all others, and which?
+  bool served = false;
+  size_t server = 0;
+
+  bool Computes(const size_t rank) const { return !served || rank != server; }
 
   std::string Text() const
   {
@@ -47,16 +52,25 @@ struct Case
         << points << " points, batch " << batchSize << ", max "
         << maxIterations << ", event " << int(event) << " on rank "
         << eventRank << " at step " << eventStep;
+    if (served)
+      out << ", server " << server;
     return out.str();
   }
 
   std::vector<size_t> PointsPerRank() const
   {
-    std::vector<size_t> each(ranks, points);
+    std::vector<size_t> each(served ? ranks - 1 : ranks, points);
     if (data == Data::Sharded)
-      for (size_t i = 0; i < ranks; ++i)
+      for (size_t i = 0; i < each.size(); ++i)
         each[i] = 1 + (points + 3 * i) % points;
     return each;
+  }
+
+  //! The place of a rank among those that compute.
+  size_t Place(const size_t rank) const
+  {
+    return !served || rank < server ? rank :
+        (rank == server) ? 0 : rank - 1;
   }
 };
 
@@ -79,15 +93,16 @@ class ScriptedProblem
       script(script),
       rank(rank),
       iterate(iterate),
-      work(script.PointsPerRank(), rank, script.data, script.sharing,
-          script.batchSize, script.maxIterations),
+      work(script.PointsPerRank(), script.Place(rank), script.data,
+          script.sharing, script.batchSize, script.maxIterations),
       progress(script.ranks, work.EpochPoints(), script.sharing),
       tolerance(script.event == Event::Tolerance ? 1e300 : 0),
       scratch(script.elements)
   { }
 
   void Begin() { ++begun; }
-  bool HasWork() const { return work.Left(progress.Points()); }
+  bool HasWork() const
+  { return script.Computes(rank) && work.Left(progress.Points()); }
 
   bool Compute(ManifestEntry& entry)
   {
@@ -111,6 +126,9 @@ class ScriptedProblem
     entry.epoch = epoch;
     entry.epochPoints = epochPoints;
     entry.epochObjective = double(epochPoints);
+    ++computed;
+    for (size_t i = 0; i < script.elements; ++i)
+      scratch[i] = UpdateElement(rank, computed, i);
     return true;
   }
 
@@ -119,29 +137,43 @@ class ScriptedProblem
     double* target = out ? out : scratch.data();
     for (size_t i = 0; i < script.elements; ++i)
     {
-      target[i] = UpdateElement(rank, steps + 1, i);
+      target[i] = scratch[i];
       iterate[i] -= target[i];
     }
     update = target;
     return true;
   }
 
-  void Applied(const ManifestEntry& entry, const bool own)
+  //! The same update, in place of the gradient that it belongs to.
+  double* Gradient() { return scratch.data(); }
+  size_t BatchPoints() const { return visited.back().size; }
+  bool Step(const double /* points */, const double scale = 1)
+  {
+    for (size_t i = 0; i < script.elements; ++i)
+      iterate[i] -= scale * scratch[i];
+    return true;
+  }
+
+  void Applied(const ManifestEntry& entry)
   {
     objective += progress.Note(entry);
-    if (own)
-      ++steps;
     if (onApplied)
       onApplied(entry);
-    if (own && script.event == Event::Callback && rank == script.eventRank &&
+    // Thrown while a frame is applied; with any luck in the drain.
+    if (entry.origin != rank && script.event == Event::ThrowLate &&
+        rank == script.eventRank)
+      throw std::runtime_error("scripted late failure");
+  }
+
+  void Stepped()
+  {
+    ++steps;
+    if (script.event == Event::Callback && rank == script.eventRank &&
         steps >= script.eventStep && !wants)
     {
       wants = true;
       verdict.reason = StopReason::Callback;
     }
-    // Thrown while a frame is applied; with any luck in the drain.
-    if (!own && script.event == Event::ThrowLate && rank == script.eventRank)
-      throw std::runtime_error("scripted late failure");
   }
 
   void Settle()
@@ -183,6 +215,7 @@ class ScriptedProblem
   Progress progress;
   ToleranceRule<double> tolerance;
   std::vector<double> scratch;
+  std::uint64_t computed = 0;
   std::uint64_t steps = 0;
   std::uint64_t epoch = 0;
   std::uint64_t epochPoints = 0;
@@ -225,12 +258,27 @@ Ending EndingOf(const WorkerType& worker,
   return ending;
 }
 
+//! What all models must be in the end, if every update is applied everywhere.
+inline std::vector<double> SumOfUpdates(const Case& script,
+                                        const std::vector<Ending>& ends)
+{
+  std::vector<double> sum(script.elements, 0);
+  for (size_t o = 0; o < script.ranks; ++o)
+    for (std::uint64_t s = 1; s <= ends[o].counts.computed; ++s)
+      for (size_t i = 0; i < script.elements; ++i)
+        sum[i] -= UpdateElement(o, s, i);
+  return sum;
+}
+
 /**
  * Check all promises on a finished run.
  *
+ * @param replicas Do all ranks hold the same model, and measure staleness?
  * @return What is wrong; empty if nothing is.
  */
-inline std::string Broken(const Case& script, const std::vector<Ending>& ends)
+inline std::string Broken(const Case& script,
+                          const std::vector<Ending>& ends,
+                          const bool replicas = true)
 {
   std::ostringstream out;
   const size_t n = script.ranks;
@@ -239,11 +287,7 @@ inline std::string Broken(const Case& script, const std::vector<Ending>& ends)
   VersionVector computed;
   for (const Ending& end : ends)
     computed.push_back(end.counts.computed);
-  std::vector<double> expected(script.elements, 0);
-  for (size_t o = 0; o < n; ++o)
-    for (std::uint64_t s = 1; s <= computed[o]; ++s)
-      for (size_t i = 0; i < script.elements; ++i)
-        expected[i] -= UpdateElement(o, s, i);
+  const std::vector<double> expected = SumOfUpdates(script, ends);
 
   std::uint64_t total = 0, points = 0;
   for (size_t r = 0; r < n; ++r)
@@ -257,13 +301,13 @@ inline std::string Broken(const Case& script, const std::vector<Ending>& ends)
     const std::string who = "rank " + std::to_string(r) + ": ";
     if (end.version != computed || end.counts.applied != total)
       out << who << "not every gradient was applied exactly once\n";
-    if (end.iterate != expected)
+    if (replicas && end.iterate != expected)
       out << who << "the model is not the sum of all updates\n";
     if (end.counts.peakVectors > end.counts.vectorBound)
       out << who << "held " << end.counts.peakVectors << " vectors, more than "
           << end.counts.vectorBound << "\n";
-    if (end.counts.staleness.Measured() + end.counts.staleness.Skipped() !=
-        total)
+    if (replicas && end.counts.staleness.Measured() +
+        end.counts.staleness.Skipped() != total)
       out << who << "staleness is not accounted for\n";
     if (end.stopped != ends[0].stopped || (end.stopped &&
         (end.reason != ends[0].reason || end.stopRank != ends[0].stopRank)))

@@ -10,10 +10,12 @@
 
 #include <dasgd/transport/mpi_communicator.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <memory>
 #include <sstream>
@@ -278,23 +280,23 @@ inline bool OnTerminal()
       name.rfind("/dev/tty", 0) == 0);
 }
 
-/**
- * Become mpirun with this very command under it.  Returns only if that cannot
- * be done, with the reason.
- *
- * @param ranks How many to start.
- */
-inline std::string Launch(const size_t ranks)
+//! Where this very program is; empty if the system does not tell.
+inline std::string SelfPath()
 {
-  // The command line as the system has it: bindings are not told of it.
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  const std::string words{ std::istreambuf_iterator<char>(file),
-      std::istreambuf_iterator<char>() };
   char self[4096];
   const ssize_t length = readlink("/proc/self/exe", self, sizeof(self));
-  if (words.empty() || length <= 0 || size_t(length) == sizeof(self))
-    return "this system does not tell the program its own command line";
+  return (length <= 0 || size_t(length) == sizeof(self)) ? "" :
+      std::string(self, size_t(length));
+}
 
+/**
+ * Set the environment up for mpirun, which inherits it, and find mpirun.
+ *
+ * @param ranks How many are to be started.
+ * @return The name of mpirun.
+ */
+inline std::string PrepareMpirun(const size_t ranks)
+{
   // Unless set otherwise: root may start it, as it was root who asked for it;
   // and ranks that share cores neither insist on slots nor keep a core busy.
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
@@ -309,8 +311,6 @@ inline std::string Launch(const size_t ranks)
   }
   setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0);
   setenv("PRTE_MCA_hwloc_default_binding_policy", "none", 0);
-  if (isatty(STDERR_FILENO))
-    setenv("DASGD_TERMINAL", "1", 1);
 
   const char* chosen = std::getenv("DASGD_MPIRUN");
 #if defined(DASGD_MPIEXEC)
@@ -318,13 +318,44 @@ inline std::string Launch(const size_t ranks)
 #else
   const std::string fixed = "mpirun";
 #endif
-  std::string mpirun = chosen ? chosen : fixed;
+  const std::string mpirun = chosen ? chosen : fixed;
   if (!chosen && mpirun.find('/') != std::string::npos &&
       access(mpirun.c_str(), X_OK) != 0)
-    mpirun = "mpirun"; // Built on another machine.
+    return "mpirun"; // Built on another machine.
+  return mpirun;
+}
+
+//! Why mpirun did not start, and what to do.
+inline std::string MpirunProblem(const std::string& mpirun,
+                                 const std::string& reason)
+{
+  return "'" + mpirun + "' cannot be started (" + reason + "); install "
+      "openmpi-bin, or set DASGD_MPIRUN to the mpirun of the MPI that this "
+      "program was built with";
+}
+
+/**
+ * Become mpirun with this very command under it.  Returns only if that cannot
+ * be done, with the reason.
+ *
+ * @param ranks How many to start.
+ */
+inline std::string Launch(const size_t ranks)
+{
+  // The command line as the system has it: bindings are not told of it.
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string words{ std::istreambuf_iterator<char>(file),
+      std::istreambuf_iterator<char>() };
+  const std::string self = SelfPath();
+  if (words.empty() || self.empty())
+    return "this system does not tell the program its own command line";
+
+  const std::string mpirun = PrepareMpirun(ranks);
+  if (isatty(STDERR_FILENO))
+    setenv("DASGD_TERMINAL", "1", 1);
 
   std::vector<std::string> command = { mpirun, "-n", std::to_string(ranks),
-      std::string(self, size_t(length)) };
+      self };
   size_t begin = words.find('\0') + 1;
   while (begin < words.size())
   {
@@ -340,21 +371,21 @@ inline std::string Launch(const size_t ranks)
   argv.push_back(nullptr);
   std::cout << std::flush;
   execvp(argv[0], argv.data());
-  return "'" + mpirun + "' cannot be started (" + std::strerror(errno) +
-      "); install openmpi-bin, or set DASGD_MPIRUN to the mpirun of the MPI "
-      "that this program was built with";
+  return MpirunProblem(mpirun, std::strerror(errno));
 }
 
 /**
  * If the parameter "ranks" asks for it and nobody has done so, start the ranks:
- * this process does not return then.  Bindings without that parameter run as
- * they were started.
+ * this process does not return then.  Bindings without that parameter, or with
+ * a list of numbers for it, run as they were started.
  */
 template<typename ParamsType>
 void StartRanks(ParamsType& params)
 {
   const auto& known = params.Parameters();
-  if (known.find("ranks") == known.end() || !params.Has("ranks"))
+  const auto found = known.find("ranks");
+  if (found == known.end() || !params.Has("ranks") ||
+      found->second.cppType != "int")
     return;
   const int ranks = params.template Get<int>("ranks");
   if (ranks < 1 || ranks > 65536)

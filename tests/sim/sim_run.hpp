@@ -69,8 +69,18 @@ inline SimRun Draw(const std::uint64_t seed)
   return run;
 }
 
-//! Run it, and check all promises; with `record`, keep a history.
-inline void Play(SimRun& run, const bool record = false)
+/**
+ * Run it, and check all promises.
+ *
+ * @param simulate Makes the simulation from pointers to iterates and problems.
+ * @param check Says what is wrong in the end.
+ * @param record Keep a history?
+ */
+template<typename SimulateType, typename CheckType>
+void PlayWith(SimRun& run,
+              SimulateType&& simulate,
+              CheckType&& check,
+              const bool record = false)
 {
   const size_t n = run.script.ranks;
   std::vector<std::vector<double>> iterates(n,
@@ -97,24 +107,37 @@ inline void Play(SimRun& run, const bool record = false)
 
   try
   {
-    SimulationType simulation(run.script.topology, pointers,
-        run.script.elements, all, run.machine);
+    const auto simulation = simulate(pointers, all);
     if (record)
-      simulation.Record();
-    simulation.Run(2000000);
+      simulation->Record();
+    simulation->Run(2000000);
     for (size_t i = 0; i < n; ++i)
     {
-      run.ends.push_back(EndingOf(simulation.Worker(i), *problems[i],
-          iterates[i], simulation.PeakVectors(i)));
+      run.ends.push_back(EndingOf(simulation->Worker(i), *problems[i],
+          iterates[i], simulation->PeakVectors(i)));
     }
-    run.fingerprint = simulation.Fingerprint();
-    run.history = simulation.History();
-    run.broken = Broken(run.script, run.ends);
+    run.fingerprint = simulation->Fingerprint();
+    run.history = simulation->History();
+    run.broken = check(run.script, run.ends);
   }
   catch (const std::exception& e)
   {
     run.broken += e.what();
   }
+}
+
+//! Run it with DASGD.
+inline void Play(SimRun& run, const bool record = false)
+{
+  PlayWith(run, [&](const std::vector<double*>& iterates,
+                    const std::vector<ScriptedProblem*>& problems)
+  {
+    return std::make_unique<SimulationType>(run.script.topology, iterates,
+        run.script.elements, problems, run.machine);
+  }, [](const Case& script, const std::vector<Ending>& ends)
+  {
+    return Broken(script, ends);
+  }, record);
 }
 
 } // namespace conformance

@@ -150,3 +150,24 @@ TEST_CASE("a frame's bookkeeping stays bounded under a peer that stands still",
       run.ends[2].counts.framesReceived * limits.MaxBytes());
   CHECK(run.ends[2].counts.largestFrame > Manifest::MaxEntries(3));
 }
+
+TEST_CASE("a frame with gradients but no vector is an exception", "[sim]")
+{
+  Case script;
+  std::vector<double> iterate(script.elements, 0);
+  ScriptedProblem problem(script, 0, iterate.data());
+  const Routes routes("complete", 2, 0);
+  DasgdWorker<double, ScriptedProblem> worker(routes, 2, iterate.data(),
+      script.elements, problem);
+  const FrameLimits<double> limits{ 2, script.elements };
+  Buffer buffer(limits.MaxBytes());
+  const std::uint64_t version[] = { 0, 0 };
+  Manifest manifest(2);
+  ManifestEntry entry;
+  entry.origin = 1;
+  entry.first = 1;
+  entry.epoch = 1;
+  manifest.Push(entry, version);
+  const size_t bytes = EncodeFrame<double>(buffer, FrameHeader(), manifest, {});
+  CHECK_THROWS_AS(worker.Receive(buffer.Bytes(), bytes, 1), WireError);
+}

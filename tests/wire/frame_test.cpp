@@ -263,18 +263,3 @@ TEST_CASE("a manifest out of order is an exception", "[wire]")
   CHECK(message.find("after gradient 5 of rank 1 comes gradient 7") !=
       std::string::npos);
 }
-
-TEST_CASE("a frame with gradients but no vector is an exception", "[wire]")
-{
-  const FrameLimits<double> limits{ 2, 4 };
-  Buffer buffer(limits.MaxBytes());
-  const std::uint64_t version[] = { 0, 0 };
-  Manifest manifest(2);
-  ManifestEntry entry;
-  entry.first = 1;
-  entry.epoch = 1;
-  manifest.Push(entry, version);
-  const size_t bytes = EncodeFrame<double>(buffer, FrameHeader(), manifest, {});
-  DecodedFrame<double> frame(2);
-  CHECK_THROWS_AS(DecodeFrame(buffer.Bytes(), bytes, limits, frame), WireError);
-}

@@ -9,13 +9,10 @@
 #ifndef DASGD_ALGORITHMS_DASGD_WORKER_HPP
 #define DASGD_ALGORITHMS_DASGD_WORKER_HPP
 
-#include "../core/history.hpp"
-#include "../core/rank_report.hpp"
-#include "../core/routes.hpp"
-#include "../core/vector_ops.hpp"
-#include "../wire/frame.hpp"
+#include "courier.hpp"
+#include "run_settings.hpp"
 
-#include <exception>
+#include <memory>
 
 namespace dasgd {
 
@@ -34,27 +31,12 @@ inline size_t DasgdVectors(const Routes& routes, const size_t window)
 }
 
 /**
- * One rank of DASGD as a state machine: it has no clock, no thread and knows no
- * MPI.  Whoever drives it (Run() over MPI, Simulation on virtual time) calls
- * Receive() when a frame has arrived, Compute() when none has and HasWork(),
- * and Send() after each.
- *
- * @tparam ProblemType Computes gradients and judges progress; see
- *     SeparableProblem for the production one.  It has
- *
- *  - `void Begin()`: the run begins.
- *  - `bool HasWork()`: is there a batch left for this rank?
- *  - `bool Compute(ManifestEntry&)`: compute the next gradient at the iterate
- *    and describe it; false if it is not finite and must not be used.
- *  - `bool TakeStep(ElemType* out, const ElemType*& update)`: apply the update
- *    that belongs to it to the iterate, and say where that update stands: in
- *    `out` unless that is null; false if it is not finite.
- *  - `void Applied(const ManifestEntry&, bool own)`: an entry was applied.
- *  - `void Settle()`: look at progress after a step or a frame.
- *  - `const Fact* Verdict()`: the problem's own wish to stop, or null.
+ * One rank of DASGD: the vectors are sums of updates, which everyone applies.
+ * See Courier for who calls it and what a problem is.
  */
 template<typename ElemType, typename ProblemType>
-class DasgdWorker
+class DasgdWorker : public Courier<DasgdWorker<ElemType, ProblemType>, ElemType,
+    ProblemType>
 {
  public:
   /**
@@ -72,22 +54,8 @@ class DasgdWorker
               ProblemType& problem,
               const WireFormat& format = WireFormat::Exact);
 
-  //! Make room for the largest manifests that there can be, so that nothing is
-  //! allocated on the way.
+  //! Make room, so that nothing is allocated on the way.
   void Reserve();
-
-  //! Begin; call it first.
-  void Start();
-
-  //! Is it this rank's turn to compute, if no frame has arrived?
-  bool HasWork();
-
-  /**
-   * Has so much arrived in a row that it is time to compute, even though more is
-   * there?  Without it, frames that come as fast as they are applied would keep
-   * this rank from computing for ever.
-   */
-  bool Starved() { return inARow >= sweep && HasWork(); }
 
   //! Compute one gradient, apply it, hand it to the network.
   void Compute();
@@ -95,124 +63,75 @@ class DasgdWorker
   //! Apply a frame that came from a neighbour, and relay it.
   void Receive(const std::uint8_t* bytes, size_t size, size_t from);
 
-  /**
-   * Hand to the transport what it has room for.
-   *
-   * @tparam TransportType Has `bool CanSend(link)` and
-   *     `void Send(link, Buffer&&, bytes)`.
-   * @return False if frames wait for room and none could be sent.
-   */
-  template<typename TransportType>
-  bool Send(TransportType& transport);
-
-  /**
-   * Has this rank applied everything, passed everything on, and heard the last
-   * of its neighbours?  It may leave once its frames have been delivered.
-   */
-  bool Done() const { return complete && lastsToSend == 0 && lastsToCome == 0; }
-
-  //! Why the run ended, as far as this rank knows; null before that.
-  const Fact* Stop() const { return stopped ? &stop : nullptr; }
-
-  //! What was thrown on this rank, if anything.
-  std::exception_ptr Exception() const { return exception; }
-
-  //! Note from now on what happens; whoever drives the worker says when.
-  void Record(RankHistory& log) { history = &log; }
-  //! Where that is noted, or null.
-  RankHistory* History() { return history; }
-
-  //! Frames come from here; the transport gives them back.
-  BufferPool& Pool() { return pool; }
-  const BufferPool& Pool() const { return pool; }
-  //! How many of them are in use at a time at most.
-  size_t MaxBuffers() const { return maxBuffers; }
-  const RankReport& Counts() const { return counts; }
-  RankReport& Counts() { return counts; }
-  //! How many gradients of each origin have been applied.
-  const VersionVector& Version() const { return version; }
-
  private:
-  //! What waits to be sent on a channel.
-  struct Box
-  {
-    //! The sum of updates, in a buffer, if there are any.
-    Buffer buffer;
-    Manifest manifest;
-    std::vector<Fact> facts;
-    //! Does the sum hold something that no gradient of the manifest accounts
-    //! for: what rounding has left of those sent before?
-    bool carry = false;
+  using BaseType = Courier<DasgdWorker, ElemType, ProblemType>;
+  friend BaseType;
+  using typename BaseType::Box;
+  using BaseType::boxes;
+  using BaseType::counts;
+  using BaseType::frame;
+  using BaseType::history;
+  using BaseType::iterate;
+  using BaseType::limits;
+  using BaseType::pool;
+  using BaseType::problem;
+  using BaseType::routes;
+  using BaseType::version;
 
-    //! Is the sum yet to be begun?
-    bool Fresh() const { return manifest.Empty() && !carry; }
-    bool Empty() const { return manifest.Empty() && facts.empty(); }
-  };
-
-  //! A box that is about to get something.
-  Box& Open(size_t channel);
   //! Where an own update can be formed right where it is sent from, or null.
   ElemType* IdleBuffer();
   //! Add an update to a box, unless it was formed right there.
   void AddUpdate(Box& box, const ElemType* update);
-  //! Write the vector of a box shorter, if it may be; what that leaves is kept.
-  void Shorten(Box& box, FrameHeader& header, Buffer& rest);
-  //! Learn a fact: from here or from elsewhere.
-  void Learn(const Fact& fact);
-  //! Tell all others.
-  void Tell(const Fact& fact);
-  //! End this rank's own computing if there is a reason to.
-  void Conclude();
-  //! Run something of the user's; what it throws becomes a fact.
-  template<typename ActionType>
-  void Guard(ActionType&& action);
-
-  const Routes& routes;
-  ElemType* iterate;
-  FrameLimits<ElemType> limits;
-  ProblemType& problem;
-  BufferPool pool;
-  size_t maxBuffers;
-  std::vector<Box> boxes;
-  //! Per link: its channels, how many of them have something to send, and the
-  //! one whose turn is next.
-  std::vector<std::vector<size_t>> channelsOf;
-  std::vector<size_t> waiting;
-  std::vector<size_t> turn;
-  std::vector<bool> lastSent;
-  size_t lastsToSend;
-  size_t lastsToCome;
+  //! The sum of a box goes out; shorter, if it may be, and what that leaves is
+  //! kept.
+  void Load(size_t link, Box& box, FrameHeader& header, Buffer& rest);
+  //! What rounding has left of own updates goes out with the last word.
+  void Finish();
 
   //! How own updates become what is sent of them.
   Rounding<ElemType> rounding;
   WireFormat::Kind format;
   std::vector<std::uint32_t> places;
+};
 
-  //! Frames since the last gradient, and how many can be waiting at a time: as
-  //! many as are received and as are under way.
-  size_t inARow = 0;
-  size_t sweep;
-  //! The last step that was begun here.
-  std::uint64_t step = 0;
+//! DASGD as an algorithm; see Asynchronous.
+struct DasgdRule
+{
+  static const char* Name() { return "DASGD"; }
+  //! Are models averaged in the end?  Can the topology be chosen, and the format
+  //! of vectors?  Is waiting for others part of it?
+  static constexpr bool averages = false;
+  static constexpr bool topologies = true;
+  static constexpr bool formats = true;
+  static constexpr bool waits = false;
 
-  VersionVector version;
-  //! Which origins have told their final count.
-  std::vector<bool> finalKnown;
-  size_t finalsMissing;
-  //! This rank computes no more and has said so.
-  bool finished = false;
-  //! Everything of everybody has been applied.
-  bool complete = false;
+  //! It has no options of its own.
+  struct Options { };
+  static std::string Complaint(const Options&, size_t) { return ""; }
+  template<typename HandshakeType>
+  static void Agree(const Options&, HandshakeType&) { }
 
-  bool stopped = false;
-  Fact stop;
-  std::exception_ptr exception;
+  template<typename ElemType, typename ProblemType>
+  static auto Make(const Routes& routes,
+                   const RunSettings& settings,
+                   const Options& ,
+                   ElemType* iterate,
+                   const size_t elements,
+                   ProblemType& problem)
+  {
+    return std::make_unique<DasgdWorker<ElemType, ProblemType>>(
+        routes, settings.window, iterate, elements, problem,
+        settings.format);
+  }
 
-  DecodedFrame<ElemType> frame;
-  //! Scratch: the version vector as a frame's manifest goes on.
-  VersionVector due;
-  RankReport counts;
-  RankHistory* history = nullptr;
+  //! Vectors that it may hold at a time.
+  static size_t Vectors(const Routes& routes, const RunSettings& settings)
+  {
+    // The size of an element does not matter here: formats that do not shorten
+    // it need nothing, and the others are the same for all.
+    return DasgdVectors(routes, settings.window) +
+        settings.format.Vectors(sizeof(double));
+  }
 };
 
 } // namespace dasgd

@@ -75,6 +75,8 @@ void Run(WorkerType& worker, TransportType& transport)
   RankReport& counts = worker.Counts();
 
   worker.Start();
+  // Is this rank looking for frames only because it has nothing else to do?
+  bool waiting = false;
   while (!worker.Done() || !transport.Delivered())
   {
     if (worker.Starved() || !transport.Receive(
@@ -85,7 +87,8 @@ void Run(WorkerType& worker, TransportType& transport)
           worker.Receive(bytes, size, from);
         }))
     {
-      watch.Lap(counts.secondsExchanging);
+      watch.Lap(waiting ? counts.secondsIdle : counts.secondsExchanging);
+      waiting = false;
       if (worker.HasWork())
       {
         worker.Compute();
@@ -96,13 +99,18 @@ void Run(WorkerType& worker, TransportType& transport)
         worker.Send(transport);
         if (watch.Records())
           watch.Lap(counts.secondsExchanging);
-        transport.Wait();
+        // What was sent may have been what this rank had to wait for.
+        waiting = !worker.HasWork();
+        if (waiting)
+          transport.Wait();
         watch.Idle(counts.secondsIdle);
       }
     }
-    else if (watch.Records())
+    else
     {
-      watch.Lap(counts.secondsExchanging);
+      waiting = false;
+      if (watch.Records())
+        watch.Lap(counts.secondsExchanging);
     }
     // Never wait for a peer that takes nothing; but if it shares this core,
     // let it run.

@@ -31,7 +31,39 @@ struct RunSettings
   bool crowded = true;
   //! Are frames lent to ranks on the same machine?
   bool sharedMemory = true;
+  //! The same on all ranks; for choices that are left to chance.
+  std::uint64_t seed = 1;
 };
+
+/**
+ * Is anything set that an algorithm does not know?  Better said than ignored.
+ *
+ * @param name The algorithm.
+ * @param topologies Does it run on any topology?
+ * @param formats Does it write vectors in other formats, and record histories?
+ */
+inline std::string OnlyOf(const std::string& name,
+                          const RunSettings& settings,
+                          const bool topologies,
+                          const bool formats)
+{
+  if (!topologies && settings.topology != Topology())
+  {
+    return "Topology() is " + settings.topology.Name() + ", but " + name +
+        " has no choice of that; leave it at complete.";
+  }
+  if (!formats && settings.format.Type() != WireFormat::Kind::Exact)
+  {
+    return "WireFormat() is " + settings.format.Name() + ", but " + name +
+        " sends exact numbers only; leave it at exact.";
+  }
+  if (!formats && settings.history)
+  {
+    return "RecordHistory() is true, but a history is one of DASGD; leave it "
+        "at false for " + name + ".";
+  }
+  return "";
+}
 
 } // namespace dasgd
 

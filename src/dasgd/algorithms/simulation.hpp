@@ -8,44 +8,28 @@
 #ifndef DASGD_ALGORITHMS_SIMULATION_HPP
 #define DASGD_ALGORITHMS_SIMULATION_HPP
 
-#include "../transport/sim_network.hpp"
 #include "dasgd_worker.hpp"
+#include "sim_machine.hpp"
 
 #include <sstream>
 
 namespace dasgd {
 
-//! The machine that a simulation runs on.
-struct SimMachine
-{
-  std::uint64_t seed = 0;
-  //! Seconds that each rank takes for a gradient ...
-  std::vector<double> computeSeconds;
-  //! ... give or take this part of it, by chance.
-  double computeSpread = 0;
-  //! Seconds to apply a frame.
-  double applySeconds = 0;
-  //! What the link from one rank to another is like.
-  std::function<SimLink(size_t from, size_t to)> link =
-      [](size_t, size_t) { return SimLink(); };
-  //! How often a rank stands still before it goes on, and for how long.
-  double stallChance = 0;
-  double stallSeconds = 0;
-  //! Frames under way to each neighbour.
-  size_t window = 2;
-  //! How updates are written.
-  WireFormat format = WireFormat::Exact;
-};
-
 /**
  * Drives one worker for each rank as Run() does, with virtual seconds in place
  * of real ones.  The same seed gives the same run, bit for bit.
+ *
+ * @tparam WorkerTypeIn See Courier.
  */
-template<typename ElemType, typename ProblemType>
+template<typename ElemType,
+         typename ProblemType,
+         typename WorkerTypeIn = DasgdWorker<ElemType, ProblemType>>
 class Simulation
 {
  public:
-  using WorkerType = DasgdWorker<ElemType, ProblemType>;
+  using WorkerType = WorkerTypeIn;
+  //! Makes the worker of a rank from its routes.
+  using MakeType = std::function<std::unique_ptr<WorkerType>(const Routes&)>;
 
   /**
    * @param iterates The model of each rank; all equal at the start.
@@ -57,24 +41,37 @@ class Simulation
              const size_t elements,
              const std::vector<ProblemType*>& problems,
              const SimMachine& machine) :
+      Simulation(topology, problems.size(), machine,
+          [&](const Routes& routes)
+          {
+            return std::make_unique<WorkerType>(routes, machine.window,
+                iterates[routes.Rank()], elements, *problems[routes.Rank()],
+                machine.format);
+          })
+  { }
+
+  //! The same with any kind of worker.
+  Simulation(const Topology& topology,
+             const size_t ranks,
+             const SimMachine& machine,
+             const MakeType& make) :
       machine(machine),
       random(Mix(machine.seed, 1)),
-      network(clock, problems.size(), machine.window, Mix(machine.seed, 2),
+      network(clock, ranks, machine.window, machine.rankBytesPerSecond,
+          Mix(machine.seed, 2),
           [this](const size_t rank) { Wake(rank); }),
-      seats(problems.size())
+      seats(ranks)
   {
-    const size_t ranks = problems.size();
     for (size_t i = 0; i < ranks; ++i)
     {
       Seat& seat = seats[i];
       seat.routes = std::make_unique<Routes>(topology, ranks, i);
-      seat.worker = std::make_unique<WorkerType>(*seat.routes, machine.window,
-          iterates[i], elements, *problems[i], machine.format);
+      seat.worker = make(*seat.routes);
       std::vector<SimLink> links;
-      for (const size_t peer : seat.routes->SendTo())
+      for (const size_t peer : seat.worker->SendTo())
         links.push_back(machine.link(i, peer));
-      seat.port = &network.Open(i, seat.routes->SendTo(), links,
-          seat.routes->ReceiveFrom(), seat.worker->Pool());
+      seat.port = &network.Open(i, seat.worker->SendTo(), links,
+          seat.worker->ReceiveFrom(), seat.worker->Pool());
     }
   }
 
@@ -93,6 +90,8 @@ class Simulation
     std::uint64_t events = 0;
     while (clock.Step())
     {
+      if (machine.clock)
+        *machine.clock = clock.Now();
       if (++events > maxEvents)
         throw std::runtime_error("dasgd: a simulation does not end:" + State());
     }
@@ -110,7 +109,7 @@ class Simulation
   size_t PeakVectors(const size_t rank) const
   {
     return seats[rank].worker->Pool().Peak() +
-        machine.window * seats[rank].routes->ReceiveFrom().size() +
+        machine.window * seats[rank].worker->ReceiveFrom().size() +
         machine.format.Vectors(sizeof(ElemType));
   }
   //! Record what happens; call before Run().
@@ -190,6 +189,12 @@ class Simulation
     {
       worker.Send(*seat.port);
       Stamp(rank, 0);
+      // What was sent may have been what this rank had to wait for.
+      if (worker.HasWork())
+      {
+        Act(rank);
+        return;
+      }
       seat.left = worker.Done() && seat.port->Delivered();
       seat.waiting = !seat.left;
       seat.waitingSince = clock.Now();

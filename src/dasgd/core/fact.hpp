@@ -68,6 +68,18 @@ struct Fact
   std::string text;
 };
 
+/**
+ * Several ranks may stop at once, and all must give the same reason in the end:
+ * errors come first, then the lowest rank.
+ */
+inline bool Outweighs(const Fact& one, const Fact& other)
+{
+  const bool error = (one.reason == StopReason::Error);
+  if (error != (other.reason == StopReason::Error))
+    return error;
+  return one.origin < other.origin;
+}
+
 } // namespace dasgd
 
 #endif

@@ -18,6 +18,8 @@ struct RankReport
   //! Gradients computed here, and applied here (from all ranks).
   std::uint64_t computed = 0;
   std::uint64_t applied = 0;
+  //! Of those applied, how many came too late to be used (a server's choice).
+  std::uint64_t discarded = 0;
   //! Points visited here.
   std::uint64_t points = 0;
   double secondsComputing = 0;

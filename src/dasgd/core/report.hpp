@@ -26,6 +26,10 @@ class Report
   std::vector<RankReport> ranks;
   std::string algorithm;
   std::string topology;
+  //! Whose model is everyone's in the end.
+  std::string finalModel = "rank 0's model";
+  //! Would ranks wait less if fast ones did more?
+  bool dynamicHelps = true;
   //! How updates were written on the wire.
   std::string wireFormat = "exact";
   dasgd::Data data = dasgd::Data::Replicated;

@@ -101,7 +101,7 @@ inline bool Report::WaitedLong() const
   for (const RankReport& rank : ranks)
     idle += rank.secondsIdle;
   return ranks.size() > 1 && sharing == dasgd::Sharing::Static &&
-      seconds > 1 && idle > 0.2 * seconds * double(ranks.size());
+      dynamicHelps && seconds > 1 && idle > 0.2 * seconds * double(ranks.size());
 }
 
 inline std::string Report::Reason() const
@@ -304,6 +304,7 @@ inline std::string Report::Json() const
         << "    {\"rank\": " << i
         << ", \"computed\": " << r.computed
         << ", \"applied\": " << r.applied
+        << ", \"discarded\": " << r.discarded
         << ", \"points\": " << r.points
         << ", \"seconds_computing\": " << JsonNumber(r.secondsComputing)
         << ", \"seconds_exchanging\": " << JsonNumber(r.secondsExchanging)
@@ -387,19 +388,39 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
   }
   out << report::Columns(rows);
 
-  out << "staleness: S_avg " << Short(report.StalenessAverage()) << ", S_max "
-      << report.StalenessMax();
+  std::uint64_t measured = 0, discarded = 0;
+  for (const RankReport& rank : report.ranks)
+  {
+    measured += rank.staleness.Measured();
+    discarded += rank.discarded;
+  }
+  if (discarded > 0)
+  {
+    out << "gradients that came too late to be used: " << discarded << " of "
+        << report.Gradients() << "\n";
+  }
+  if (measured == 0)
+    out << "staleness: none where models are averaged";
+  else
+  {
+    out << "staleness: S_avg " << Short(report.StalenessAverage())
+        << ", S_max " << report.StalenessMax();
+  }
   if (skipped > 0)
   {
     out << " (not measured for " << skipped << " gradients that were folded "
         << "while a peer took none)";
   }
-  if (report.ranks.size() > 1)
+  if (report.ranks.size() > 1 && report.expectedAverage > 0)
   {
     out << "; the paper " << (report.expectedFromPaper ? "expects " :
         "has no figures for this topology, by its argument ")
-        << Short(report.expectedAverage) << " and " << Short(report.expectedMax)
-        << "\n"
+        << Short(report.expectedAverage) << " and "
+        << Short(report.expectedMax);
+  }
+  if (report.ranks.size() > 1 && measured > 0)
+  {
+    out << "\n"
         << "how often each |S| was met: " << report::Histogram(report);
   }
   out << "\n";
@@ -437,7 +458,7 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
   if (report.ranks.size() > 1)
   {
     out << "replicas differed by at most " << Short(report.Deviation())
-        << " before rank 0's model became everyone's\n";
+        << " before " << report.finalModel << " became everyone's\n";
   }
   if (report.WaitedLong())
   {

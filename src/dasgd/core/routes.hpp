@@ -83,6 +83,15 @@ class Routes
   //! their SendTo().
   const std::vector<size_t>& ReceiveFrom() const { return receiveFrom; }
 
+  //! All that this rank has a link with in either direction, ascending.
+  std::vector<size_t> BothWays() const
+  {
+    std::vector<size_t> all = sendTo;
+    all.insert(all.end(), receiveFrom.begin(), receiveFrom.end());
+    SortUnique(all);
+    return all;
+  }
+
   const std::vector<Channel>& Channels() const { return channels; }
 
   //! The channels, by number, that a gradient computed here goes to.

@@ -8,7 +8,6 @@
 #ifndef DASGD_OPTIMIZER_DASGD_HPP
 #define DASGD_OPTIMIZER_DASGD_HPP
 
-#include "../algorithms/dasgd_algorithm.hpp"
 #include "training.hpp"
 
 namespace dasgd {
@@ -37,9 +36,14 @@ namespace dasgd {
  */
 template<typename UpdatePolicyType = ens::VanillaUpdate,
          typename DecayPolicyType = ens::NoDecay>
-class DASGD : public Settings<UpdatePolicyType, DecayPolicyType>
+class DASGD :
+    public Settings<UpdatePolicyType, DecayPolicyType>,
+    public DasgdAlgorithm::Options
 {
  public:
+  //! What is run.
+  using Algorithm = DasgdAlgorithm;
+
   /**
    * Construct the optimizer; parameters and defaults are those of ens::SGD.
    *

@@ -34,9 +34,9 @@ constexpr bool dividesStep = false;
 #endif
 
 //! The step that the installed ens::SGD takes with a batch.
-inline double Step(const double stepSize, const size_t batchSize)
+inline double Step(const double stepSize, const double batchSize)
 {
-  return dividesStep ? stepSize / double(batchSize) : stepSize;
+  return dividesStep ? stepSize / batchSize : stepSize;
 }
 
 } // namespace ensmallen

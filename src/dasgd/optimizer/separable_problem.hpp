@@ -39,7 +39,11 @@ class SeparableProblem
  public:
   using ElemType = typename MatType::elem_type;
 
-  SeparableProblem(OptimizerType& optimizer,
+  //! @param name Of the algorithm, for messages.
+  //! @param computes Does this rank compute gradients at all?
+  SeparableProblem(const char* name,
+                   const bool computes,
+                   OptimizerType& optimizer,
                    FunctionType& function,
                    MatType& iterate,
                    MatType& gradient,
@@ -52,6 +56,8 @@ class SeparableProblem
                    const size_t rank,
                    const std::uint64_t seed,
                    const bool seeded) :
+      name(name),
+      computes(computes),
       optimizer(optimizer),
       function(function),
       iterate(iterate),
@@ -79,7 +85,7 @@ class SeparableProblem
   }
 
   //! Is there a batch left for this rank?
-  bool HasWork() const { return work.Left(progress.Points()); }
+  bool HasWork() const { return computes && work.Left(progress.Points()); }
 
   //! Compute the gradient of the next batch; false if it is not finite.
   bool Compute(ManifestEntry& entry)
@@ -117,7 +123,7 @@ class SeparableProblem
     return true;
   }
 
-  //! Apply the update of the last gradient; see DasgdWorker.
+  //! Apply the update of the last gradient; see Courier.
   bool TakeStep(ElemType* out, const ElemType*& update)
   {
     const double step = ensmallen::Step(optimizer.StepSize(), batch.size);
@@ -157,13 +163,38 @@ class SeparableProblem
     }
   }
 
+  //! Where the last gradient stands.
+  ElemType* Gradient() { return gradient.memptr(); }
+
+  //! Points of the last batch.
+  size_t BatchPoints() const { return batch.size; }
+
+  /**
+   * Apply the update of the gradient as it stands, whoever computed it.
+   *
+   * @param points How many points it belongs to; of a mean, how many on average.
+   * @param scale A factor for the step size.
+   */
+  bool Step(const double points, const double scale = 1)
+  {
+    updatePolicy.Update(iterate, scale * ensmallen::Step(optimizer.StepSize(),
+        points), gradient);
+    if (vanilla || ranks == 1 || AllFinite(iterate.memptr(), iterate.n_elem))
+      return true;
+    Fail(std::numeric_limits<ElemType>::quiet_NaN(), "update");
+    return false;
+  }
+
   //! An entry has been applied, by this rank's step or from a frame.
-  void Applied(const ManifestEntry& entry, const bool own)
+  void Applied(const ManifestEntry& entry)
   {
     const double objective = progress.Note(entry);
     Note(callbacks.CountSteps(iterate, epoch, entry, objective));
-    if (!own)
-      return;
+  }
+
+  //! This rank has taken a step.
+  void Stepped()
+  {
     ++steps;
     Note(callbacks.StepTaken(iterate));
     decayPolicy.Update(iterate, optimizer.StepSize(), gradient);
@@ -181,7 +212,7 @@ class SeparableProblem
           lastObjective / ElemType(work.EpochPoints())));
       if (rank == 0)
       {
-        ens::Info << "DASGD: iteration " << size_t(progress.Points())
+        ens::Info << name << ": iteration " << size_t(progress.Points())
             << ", objective " << lastObjective << "." << std::endl;
       }
       if (!AllFinite(&lastObjective, 1))
@@ -193,7 +224,7 @@ class SeparableProblem
       {
         if (rank == 0)
         {
-          ens::Info << "DASGD: minimized within tolerance "
+          ens::Info << name << ": minimized within tolerance "
               << optimizer.Tolerance() << "; terminating optimization."
               << std::endl;
         }
@@ -286,7 +317,7 @@ class SeparableProblem
 
   void Fail(const ElemType value, const char* what)
   {
-    ens::Warn << "DASGD: rank " << rank << ", step " << size_t(steps + 1)
+    ens::Warn << name << ": rank " << rank << ", step " << size_t(steps + 1)
         << ": " << what << " converged to " << value << "; terminating with "
         << "failure.  Try a smaller step size?" << std::endl;
     Judge(StopReason::NonFinite, double(value),
@@ -318,6 +349,8 @@ class SeparableProblem
     arma::arma_rng::set_seed(arma::arma_rng::seed_type(own));
   }
 
+  const char* name;
+  bool computes;
   OptimizerType& optimizer;
   FunctionType& function;
   MatType& iterate;

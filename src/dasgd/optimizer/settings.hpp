@@ -264,6 +264,7 @@ class Settings
  private:
   template<typename AlgorithmType>
   friend class Training;
+  template<typename AlgorithmType>
   friend class SimulatedTraining;
 
   double stepSize;

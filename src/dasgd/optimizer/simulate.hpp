@@ -9,32 +9,40 @@
 #ifndef DASGD_OPTIMIZER_SIMULATE_HPP
 #define DASGD_OPTIMIZER_SIMULATE_HPP
 
+#include "../algorithms/round_simulation.hpp"
 #include "../algorithms/simulation.hpp"
 #include "dasgd.hpp"
+#include "rival.hpp"
 
 #include <cmath>
 #include <deque>
 
 namespace dasgd {
 
-//! The workings of Simulate().
+/**
+ * The workings of Simulate().
+ *
+ * @tparam AlgorithmType See Asynchronous and Synchronous.
+ */
+template<typename AlgorithmType>
 class SimulatedTraining
 {
  public:
-  template<typename UpdatePolicyType,
+  template<typename OptimizerType,
+           typename UpdatePolicyType,
            typename DecayPolicyType,
            typename SeparableFunctionType,
            typename MatType,
            typename CallbackType>
   static typename MatType::elem_type Run(
-      DASGD<UpdatePolicyType, DecayPolicyType>& optimizer,
+      OptimizerType& optimizer,
+      Settings<UpdatePolicyType, DecayPolicyType>& settings,
       std::vector<SeparableFunctionType>& functions,
       MatType& iterate,
       const SimMachine& machineIn,
       std::vector<CallbackType>& callbacksIn)
   {
     using ElemType = typename MatType::elem_type;
-    using OptimizerType = DASGD<UpdatePolicyType, DecayPolicyType>;
     using BaseMatType = typename ens::MatTypeTraits<MatType>::BaseMatType;
     using FunctionType = ens::Function<SeparableFunctionType, BaseMatType,
         BaseMatType>;
@@ -63,9 +71,14 @@ class SimulatedTraining
     std::vector<size_t> points;
     for (SeparableFunctionType& function : functions)
       points.push_back(function.NumFunctions());
+    const typename AlgorithmType::Options options = optimizer;
     Refuse(optimizer.Complaint());
     Refuse(Complaint(machine, points, callbacksIn.size(), optimizer.Data()));
-    optimizer.Topology().Check(ranks);
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      Refuse(Training<AlgorithmType>::Complaint(settings, options, ranks, i,
+          iterate.n_elem * sizeof(ElemType), points[i]));
+    }
 
     // As in Optimize().
     const double givenStep = optimizer.StepSize();
@@ -90,6 +103,7 @@ class SimulatedTraining
       optimizer.StepSize() = AutoStepSize(optimizer, ranks, smoothness);
     }
 
+    const std::uint64_t seed = optimizer.Seed() ? optimizer.Seed() : 1;
     std::vector<BaseMatType> iterates(ranks, iterate), gradients(ranks,
         BaseMatType(iterate.n_rows, iterate.n_cols, arma::fill::zeros)),
         scratch(ranks);
@@ -106,39 +120,61 @@ class SimulatedTraining
           iterate.n_cols);
       decays.emplace_back(optimizer.DecayPolicy());
       callbacks.emplace_back(optimizer, function, ranks, callbacksIn[i]);
-      problems.emplace_back(optimizer, function, iterates[i], gradients[i], scratch[i],
-          updates[i], decays[i], callbacks[i], Work(points, i,
-          optimizer.Data(), optimizer.Sharing(), optimizer.BatchSize(),
-          optimizer.MaxIterations()), ranks, i,
-          std::uint64_t(optimizer.Seed() ? optimizer.Seed() : 1), true);
+      problems.emplace_back(AlgorithmType::Name(),
+          AlgorithmType::Computes(options, ranks, i), optimizer, function,
+          iterates[i], gradients[i], scratch[i], updates[i], decays[i],
+          callbacks[i], Training<AlgorithmType>::Divide(settings, options,
+          points, i), ranks, i, seed, true);
       pointers.push_back(iterates[i].memptr());
       all.push_back(&problems[i]);
     }
 
     const double stepSize = optimizer.StepSize();
-    Simulation<ElemType, ProblemType> simulation(optimizer.Topology(),
-        pointers, iterate.n_elem, all, machine);
-    if (optimizer.RecordHistory())
-      simulation.Record();
-    simulation.Run(std::numeric_limits<std::uint64_t>::max());
+    RunSettings run{ optimizer.Topology(), machine.window };
+    run.format = machine.format;
+    run.seed = seed;
+    auto simulation = Make(run, options, machine, pointers, iterate.n_elem,
+        all);
+    if constexpr (!synchronous)
+    {
+      if (optimizer.RecordHistory())
+        simulation.Record();
+      simulation.Run(std::numeric_limits<std::uint64_t>::max());
+    }
+    else
+      simulation.Run();
 
-    const size_t epochPoints = (optimizer.Data() == Data::Sharded) ?
-        std::accumulate(points.begin(), points.end(), size_t(0)) : points[0];
-    dasgd::Report& report = optimizer.report;
-    report = Training<DasgdAlgorithm>::Describe(optimizer, ranks,
+    // Where models differ by nature, make them one.
+    std::vector<double> deviations(ranks, 0);
+    BaseMatType result = iterates[0];
+    if constexpr (averages)
+    {
+      for (size_t i = 1; i < ranks; ++i)
+        result += iterates[i];
+      result /= ElemType(ranks);
+    }
+    if constexpr (serves)
+      result = iterates[options.ServerRank()];
+    for (size_t i = 0; i < ranks && !serves; ++i)
+      deviations[i] = double(arma::abs(iterates[i] - result).max());
+
+    const size_t epochPoints = Training<AlgorithmType>::Divide(settings,
+        options, points, 0).EpochPoints();
+    dasgd::Report& report = settings.report;
+    report = Training<AlgorithmType>::Describe(settings, options, ranks,
         iterate.n_elem, sizeof(ElemType), epochPoints);
     report.seconds = simulation.Seconds();
     report.stepSize = stepSize;
     report.autoStep = (givenStep == AutoStep);
     if (report.outsideTheorem.empty() && optimizer.StepSize() != stepSize)
-      report.outsideTheorem = Training<DasgdAlgorithm>::StepChanged();
+      report.outsideTheorem = Training<AlgorithmType>::StepChanged();
     optimizer.StepSize() = givenStep;
     for (size_t i = 0; i < ranks; ++i)
     {
       RankReport counts = simulation.Worker(i).Counts();
-      counts.peakVectors = simulation.PeakVectors(i);
-      counts.deviation = double(arma::abs(iterates[i] -
-          iterates[0]).max());
+      if constexpr (!synchronous)
+        counts.peakVectors = simulation.PeakVectors(i);
+      counts.deviation = deviations[i];
       report.ranks.push_back(counts);
     }
     const Fact* stop = simulation.Worker(0).Stop();
@@ -148,6 +184,8 @@ class SimulatedTraining
       report.stopRank = stop->origin;
       report.stopStep = stop->count;
       report.stopText = stop->text;
+      if constexpr (synchronous)
+        report.stopText = simulation.Worker(stop->origin).Text();
     }
     if (report.reason == StopReason::NonFinite && vanilla && smoothness == 0)
     {
@@ -164,10 +202,12 @@ class SimulatedTraining
     report.smoothnessFrom = smoothnessFrom;
     report.objective = double(problems[0].Objective(stop != nullptr,
         stop ? *stop : Fact()));
-    optimizer.history = simulation.History();
-    if (!optimizer.history.empty())
-      PutStaleness(HistoryStaleness(optimizer.history).Ranks(), report);
-    std::copy(iterates[0].begin(), iterates[0].end(), iterate.begin());
+    settings.history.clear();
+    if constexpr (!synchronous)
+      settings.history = simulation.History();
+    if (!settings.history.empty())
+      PutStaleness(HistoryStaleness(settings.history).Ranks(), report);
+    std::copy(result.begin(), result.end(), iterate.begin());
 
     std::exception_ptr exception;
     for (size_t i = 0; i < ranks; ++i)
@@ -183,6 +223,60 @@ class SimulatedTraining
   }
 
  private:
+  template<typename RuleType>
+  static std::true_type IsSynchronous(const Synchronous<RuleType>*);
+  static std::false_type IsSynchronous(...);
+  static constexpr bool synchronous = decltype(IsSynchronous(
+      static_cast<AlgorithmType*>(nullptr)))::value;
+  static constexpr bool serves = std::is_same<AlgorithmType,
+      ServerAlgorithm>::value;
+  template<typename RuleType>
+  static constexpr bool Averages(const Asynchronous<RuleType>*)
+  { return RuleType::averages; }
+  static constexpr bool Averages(...) { return false; }
+  static constexpr bool averages = Averages(
+      static_cast<AlgorithmType*>(nullptr));
+
+  //! The simulation of all ranks.
+  template<typename ElemType, typename ProblemType>
+  static auto Make(const RunSettings& run,
+                   const typename AlgorithmType::Options& options,
+                   const SimMachine& machine,
+                   const std::vector<ElemType*>& iterates,
+                   const size_t elements,
+                   const std::vector<ProblemType*>& problems)
+  {
+    using RuleType = typename AlgorithmType::Rule;
+    const size_t ranks = problems.size();
+    if constexpr (synchronous)
+    {
+      using WorkerType = RoundWorker<ElemType, ProblemType>;
+      std::vector<std::unique_ptr<WorkerType>> workers;
+      for (size_t i = 0; i < ranks; ++i)
+      {
+        workers.push_back(std::make_unique<WorkerType>(RuleType::averaged,
+            RuleType::Period(options), ranks, i, iterates[i], elements,
+            *problems[i]));
+      }
+      return RoundSimulation<ElemType, ProblemType>(std::move(workers),
+          elements, machine);
+    }
+    else
+    {
+      using WorkerType = typename decltype(RuleType::Make(
+          std::declval<const Routes&>(), run, options, iterates[0], elements,
+          *problems[0]))::element_type;
+      return Simulation<ElemType, ProblemType, WorkerType>(
+          AlgorithmType::Links(run.topology, options, ranks), ranks, machine,
+          [&](const Routes& routes)
+          {
+            const size_t rank = routes.Rank();
+            return RuleType::Make(routes, run, options, iterates[rank],
+                elements, *problems[rank]);
+          });
+    }
+  }
+
   static void Refuse(const std::string& complaint)
   {
     if (!complaint.empty())
@@ -270,37 +364,34 @@ class SimulatedTraining
  * @param callbacks The callback of each rank.
  * @return The objective, as Optimize() returns it.
  */
-template<typename UpdatePolicyType,
-         typename DecayPolicyType,
+template<typename OptimizerType,
          typename SeparableFunctionType,
          typename MatType,
          typename CallbackType>
 typename MatType::elem_type Simulate(
-    DASGD<UpdatePolicyType, DecayPolicyType>& optimizer,
+    OptimizerType& optimizer,
     std::vector<SeparableFunctionType>& functions,
     MatType& iterate,
     const SimMachine& machine,
     std::vector<CallbackType>& callbacks)
 {
-  return SimulatedTraining::Run(optimizer, functions, iterate, machine,
-      callbacks);
+  return SimulatedTraining<typename OptimizerType::Algorithm>::Run(optimizer,
+      optimizer, functions, iterate, machine, callbacks);
 }
 
 //! The same without callbacks.
-template<typename UpdatePolicyType,
-         typename DecayPolicyType,
+template<typename OptimizerType,
          typename SeparableFunctionType,
          typename MatType>
 typename MatType::elem_type Simulate(
-    DASGD<UpdatePolicyType, DecayPolicyType>& optimizer,
+    OptimizerType& optimizer,
     std::vector<SeparableFunctionType>& functions,
     MatType& iterate,
     const SimMachine& machine)
 {
   struct NoCallback { };
   std::vector<NoCallback> callbacks(functions.size());
-  return SimulatedTraining::Run(optimizer, functions, iterate, machine,
-      callbacks);
+  return Simulate(optimizer, functions, iterate, machine, callbacks);
 }
 
 } // namespace dasgd

@@ -9,8 +9,7 @@
 #ifndef DASGD_OPTIMIZER_TRAINING_HPP
 #define DASGD_OPTIMIZER_TRAINING_HPP
 
-#include "../algorithms/outcome.hpp"
-#include "../algorithms/run_settings.hpp"
+#include "../algorithms/asynchronous.hpp"
 #include "../core/report.hpp"
 #include "../core/theory.hpp"
 #include "../wire/frame.hpp"
@@ -28,7 +27,7 @@ namespace dasgd {
 /**
  * Trains with a given algorithm.
  *
- * @tparam AlgorithmType See DasgdAlgorithm.
+ * @tparam AlgorithmType See Asynchronous.
  */
 template<typename AlgorithmType>
 class Training
@@ -62,6 +61,7 @@ class Training
   template<typename UpdatePolicyType, typename DecayPolicyType>
   static dasgd::Report Describe(
       const Settings<UpdatePolicyType, DecayPolicyType>& settings,
+      const typename AlgorithmType::Options& options,
       size_t ranks,
       size_t elements,
       size_t elementBytes,
@@ -74,7 +74,28 @@ class Training
         "StepSize()";
   }
 
+  //! The work of one rank, of those that compute at all.
+  template<typename UpdatePolicyType, typename DecayPolicyType>
+  static Work Divide(
+      const Settings<UpdatePolicyType, DecayPolicyType>& settings,
+      const typename AlgorithmType::Options& options,
+      const std::vector<size_t>& points,
+      size_t rank);
+
+  //! What is wrong with a rank's settings, or nothing.
+  template<typename SettingsType>
+  static std::string Complaint(const SettingsType& settings,
+                               const typename AlgorithmType::Options& options,
+                               size_t ranks,
+                               size_t rank,
+                               size_t vectorBytes,
+                               size_t points);
+
  private:
+  //! Does the paper's theorem speak of this algorithm?
+  static constexpr bool covered = std::is_same<AlgorithmType,
+      DasgdAlgorithm>::value;
+
   //! What all ranks know of each other after the handshake.
   struct Agreed
   {
@@ -89,18 +110,12 @@ class Training
   static Agreed ShakeHands(
       const MpiCommunicator& comm,
       const Settings<UpdatePolicyType, DecayPolicyType>& settings,
+      const typename AlgorithmType::Options& options,
       size_t rows,
       size_t cols,
       size_t points,
       const std::string& failure,
       ElemType);
-
-  //! What is wrong with this rank's settings, or nothing.
-  template<typename SettingsType>
-  static std::string Complaint(const SettingsType& settings,
-                               const MpiCommunicator& comm,
-                               size_t vectorBytes,
-                               size_t points);
 
   //! Rank 0's iterate becomes everyone's; returns how far this one was off.
   template<typename ElemType>

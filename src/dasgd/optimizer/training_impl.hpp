@@ -79,11 +79,13 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
         settings.stepSize != AutoStep && iterate.n_elem <= (size_t(1) << 22))
       begin = iterate;
   });
-  const Agreed agreed = ShakeHands(comm, settings, iterate.n_rows,
+  const typename AlgorithmType::Options options = optimizer;
+  const Agreed agreed = ShakeHands(comm, settings, options, iterate.n_rows,
       iterate.n_cols, held, ExceptionText(unready), ElemType());
   const size_t maxIterations = settings.maxIterations;
-  const Work work(agreed.points, comm.Rank(), settings.data, settings.sharing,
-      settings.batchSize, maxIterations);
+  const bool computes = AlgorithmType::Computes(options, comm.Size(),
+      comm.Rank());
+  const Work work = Divide(settings, options, agreed.points, comm.Rank());
   const size_t ranksHere = (comm.Size() > 1) ? comm.RanksHere() : 1;
   const BlasThreads threads(ranksHere);
 
@@ -109,8 +111,9 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
 
   CallbacksType callbacks(optimizer, function, comm.Size(), callbacksIn...);
   SeparableProblem<OptimizerType, FunctionType, BaseMatType, UpdateType,
-      DecayType, vanilla, CallbacksType> problem(optimizer, function, iterate,
-      gradient, scratch, settings.state.update.template As<UpdateType>(),
+      DecayType, vanilla, CallbacksType> problem(AlgorithmType::Name(),
+      computes, optimizer, function, iterate, gradient, scratch,
+      settings.state.update.template As<UpdateType>(),
       settings.state.decay.template As<DecayType>(), callbacks, work,
       comm.Size(), comm.Rank(), agreed.seed, settings.seed != 0);
 
@@ -118,9 +121,10 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   RankHistory log(comm.Size());
   RunSettings runSettings{ settings.topology, settings.window,
       settings.recordHistory ? &log : nullptr, settings.format,
-      &settings.state.live, ranksHere > Cores(), settings.sharedMemory };
-  Outcome outcome = AlgorithmType::Run(comm, runSettings, iterate.memptr(),
-      iterate.n_elem, problem);
+      &settings.state.live, ranksHere > Cores(), settings.sharedMemory,
+      agreed.seed };
+  Outcome outcome = AlgorithmType::Run(comm, runSettings, options,
+      iterate.memptr(), iterate.n_elem, problem);
   bool stepChanged = false;
   for (const std::uint64_t other : comm.Gather(std::uint64_t(
       settings.stepSize != stepSize)))
@@ -129,8 +133,8 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     settings.stepSize = givenStep; // Decay worked on it.
 
   // Agree.
-  outcome.counts.deviation = CopyFromRoot(comm, iterate.memptr(),
-      iterate.n_elem);
+  outcome.counts.deviation = std::max(outcome.counts.deviation,
+      CopyFromRoot(comm, iterate.memptr(), iterate.n_elem));
   ElemType objective = problem.Objective(outcome.stopped, outcome.stop);
   const bool failed = outcome.stopped &&
       (outcome.stop.reason == StopReason::Error ||
@@ -162,8 +166,8 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
 
   // The report, the same everywhere; and what may have been thrown late.
   dasgd::Report& report = settings.report;
-  report = Describe(settings, comm.Size(), iterate.n_elem, sizeof(ElemType),
-      work.EpochPoints());
+  report = Describe(settings, options, comm.Size(), iterate.n_elem,
+      sizeof(ElemType), work.EpochPoints());
   report.maxIterations = maxIterations;
   report.objective = double(objective);
   report.stepSize = stepSize;
@@ -242,6 +246,7 @@ template<typename AlgorithmType>
 template<typename UpdatePolicyType, typename DecayPolicyType>
 Report Training<AlgorithmType>::Describe(
     const Settings<UpdatePolicyType, DecayPolicyType>& settings,
+    const typename AlgorithmType::Options& options,
     const size_t ranks,
     const size_t elements,
     const size_t elementBytes,
@@ -249,7 +254,9 @@ Report Training<AlgorithmType>::Describe(
 {
   dasgd::Report report;
   report.algorithm = AlgorithmType::Name();
-  report.topology = settings.Topology().Name();
+  report.topology = AlgorithmType::TopologyName(settings.Topology(), options);
+  report.finalModel = AlgorithmType::FinalModel(options);
+  report.dynamicHelps = AlgorithmType::independent;
   report.wireFormat = settings.WireFormat().Name();
   report.data = settings.Data();
   report.sharing = settings.Sharing();
@@ -259,6 +266,11 @@ Report Training<AlgorithmType>::Describe(
   report.maxIterations = settings.MaxIterations();
   report.stepSize = settings.StepSize();
   report.stepScale = StepScale(settings.BatchSize());
+  if constexpr (!covered)
+  {
+    report.outsideTheorem = "it covers DASGD";
+    return report;
+  }
   const theory::StalenessPair expected = theory::ExpectedStaleness(
       settings.Topology(), ranks);
   report.expectedAverage = expected.average;
@@ -277,12 +289,38 @@ Report Training<AlgorithmType>::Describe(
 }
 
 template<typename AlgorithmType>
+template<typename UpdatePolicyType, typename DecayPolicyType>
+Work Training<AlgorithmType>::Divide(
+    const Settings<UpdatePolicyType, DecayPolicyType>& settings,
+    const typename AlgorithmType::Options& options,
+    const std::vector<size_t>& points,
+    const size_t rank)
+{
+  const size_t ranks = points.size();
+  std::vector<size_t> theirs;
+  size_t place = 0;
+  for (size_t i = 0; i < ranks; ++i)
+  {
+    if (!AlgorithmType::Computes(options, ranks, i))
+      continue;
+    if (i < rank)
+      ++place;
+    theirs.push_back(points[i]);
+  }
+  // A rank that computes nothing is given a place, for it has to know how long
+  // an epoch is.
+  return Work(theirs, std::min(place, theirs.size() - 1), settings.Data(),
+      settings.Sharing(), settings.BatchSize(), settings.MaxIterations());
+}
+
+template<typename AlgorithmType>
 template<typename UpdatePolicyType,
          typename DecayPolicyType,
          typename ElemType>
 typename Training<AlgorithmType>::Agreed Training<AlgorithmType>::ShakeHands(
     const MpiCommunicator& comm,
     const Settings<UpdatePolicyType, DecayPolicyType>& settings,
+    const typename AlgorithmType::Options& options,
     const size_t rows,
     const size_t cols,
     const size_t points,
@@ -318,6 +356,7 @@ typename Training<AlgorithmType>::Agreed Training<AlgorithmType>::ShakeHands(
   handshake.Require("RecordHistory()", settings.RecordHistory());
   handshake.Require("the update policy", TypeName<UpdatePolicyType>());
   handshake.Require("the decay policy", TypeName<DecayPolicyType>());
+  AlgorithmType::Rule::Agree(options, handshake);
   if (settings.Data() == Data::Replicated)
   {
     handshake.Require("the number of points", std::to_string(points), "give "
@@ -325,8 +364,8 @@ typename Training<AlgorithmType>::Agreed Training<AlgorithmType>::ShakeHands(
         "every rank has points of its own");
   }
   handshake.Problem(failure);
-  handshake.Problem(Complaint(settings, comm, rows * cols * sizeof(ElemType),
-      points));
+  handshake.Problem(Complaint(settings, options, comm.Size(), comm.Rank(),
+      rows * cols * sizeof(ElemType), points));
   handshake.Agree(comm, std::string(AlgorithmType::Name()) + "::Optimize()");
 
   Agreed agreed;
@@ -346,37 +385,54 @@ typename Training<AlgorithmType>::Agreed Training<AlgorithmType>::ShakeHands(
 
 template<typename AlgorithmType>
 template<typename SettingsType>
-std::string Training<AlgorithmType>::Complaint(const SettingsType& settings,
-                                               const MpiCommunicator& comm,
-                                               const size_t vectorBytes,
-                                               const size_t points)
+std::string Training<AlgorithmType>::Complaint(
+    const SettingsType& settings,
+    const typename AlgorithmType::Options& options,
+    const size_t ranks,
+    const size_t rank,
+    const size_t vectorBytes,
+    const size_t points)
 {
   const std::string complaint = settings.Complaint();
   if (!complaint.empty())
     return complaint;
+  if (!covered && settings.StepSize() == AutoStep)
+  {
+    return "StepSize() is AutoStep, which knows DASGD only; give a number.";
+  }
   if (vectorBytes == 0)
     return "the iterate has no elements; give it the shape of the model.";
-  if (points == 0)
+  const bool sharded = (settings.Data() == Data::Sharded);
+  const bool computes = AlgorithmType::Computes(options, ranks, rank);
+  if (sharded && !computes && points > 0)
+  {
+    return "this rank holds " + std::to_string(points) + " points, but it is "
+        "ServerRank() and visits none; give them to other ranks.";
+  }
+  if (points == 0 && (computes || !sharded))
   {
     return "there is no data (NumFunctions() is 0); give this rank at least "
         "one point.";
   }
-  if (settings.Data() == Data::Replicated && points < comm.Size())
+  if (!sharded && points < ranks)
   {
     return std::to_string(points) + " points cannot be divided over " +
-        std::to_string(comm.Size()) + " ranks; start at most " +
+        std::to_string(ranks) + " ranks; start at most " +
         std::to_string(points) + ".";
   }
   try
   {
-    settings.Topology().Check(comm.Size());
+    settings.Topology().Check(ranks);
   }
   catch (const std::exception& e)
   {
     return e.what();
   }
-  return AlgorithmType::Complaint(RunSettings{ settings.Topology(),
-      settings.Window() }, comm.Size(), comm.Rank(), vectorBytes);
+  RunSettings run{ settings.Topology(), settings.Window() };
+  run.format = settings.WireFormat();
+  RankHistory log(1);
+  run.history = settings.RecordHistory() ? &log : nullptr;
+  return AlgorithmType::Complaint(run, options, ranks, rank, vectorBytes);
 }
 
 template<typename AlgorithmType>

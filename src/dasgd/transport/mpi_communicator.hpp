@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 namespace dasgd {
@@ -125,16 +126,66 @@ class MpiCommunicator
   std::vector<double> Gather(const double mine) const
   { return GatherNumbers(mine, MPI_DOUBLE); }
 
-  //! Rank 0's bytes become everybody's.
-  void Broadcast(void* data, const size_t bytes) const
+  //! The bytes of rank 0, or of another, become everybody's.
+  void Broadcast(void* data, const size_t bytes, const size_t root = 0) const
   {
     Pieces(bytes, [&](const size_t begin, const int count)
     {
       MPI_Request request;
       mpi::Check(MPI_Ibcast(static_cast<char*>(data) + begin, count, MPI_BYTE,
-          0, comm, &request), "MPI_Ibcast");
+          int(root), comm, &request), "MPI_Ibcast");
       return request;
     });
+  }
+
+  /**
+   * Everybody's bytes, one after the other, for use in every round of a run:
+   * ranks that have a core each do not sleep meanwhile.
+   *
+   * @param bytes The same number on all ranks.
+   * @param crowded Do ranks share cores?
+   */
+  void ShareAll(const void* mine,
+                const size_t bytes,
+                void* all,
+                const bool crowded) const
+  {
+    if (!crowded)
+    {
+      mpi::Check(MPI_Allgather(mine, Narrow(bytes), MPI_BYTE, all,
+          Narrow(bytes), MPI_BYTE, comm), "MPI_Allgather");
+      return;
+    }
+    MPI_Request request;
+    mpi::Check(MPI_Iallgather(mine, Narrow(bytes), MPI_BYTE, all,
+        Narrow(bytes), MPI_BYTE, comm, &request), "MPI_Iallgather");
+    mpi::Await(request, mpi::Patience::Alert);
+  }
+
+  //! The vectors of all ranks become their sum; as above.
+  template<typename ElemType>
+  void Sum(ElemType* vector, const size_t elements, const bool crowded) const
+  {
+    static_assert(std::is_same<ElemType, double>::value ||
+                  std::is_same<ElemType, float>::value,
+        "dasgd: elements must be float or double.");
+    const MPI_Datatype type = std::is_same<ElemType, double>::value ?
+        MPI_DOUBLE : MPI_FLOAT;
+    constexpr size_t piece = size_t(1) << 28;
+    for (size_t begin = 0; begin < elements; begin += piece)
+    {
+      const int count = int(std::min(piece, elements - begin));
+      if (!crowded)
+      {
+        mpi::Check(MPI_Allreduce(MPI_IN_PLACE, vector + begin, count, type,
+            MPI_SUM, comm), "MPI_Allreduce");
+        continue;
+      }
+      MPI_Request request;
+      mpi::Check(MPI_Iallreduce(MPI_IN_PLACE, vector + begin, count, type,
+          MPI_SUM, comm, &request), "MPI_Iallreduce");
+      mpi::Await(request, mpi::Patience::Alert);
+    }
   }
 
   //! How many of these ranks run on this machine?

@@ -23,6 +23,8 @@ struct MpiTransportOptions
   size_t buffers = 0;
   //! Do ranks share cores?
   bool crowded = true;
+  //! Is a rank that waits to look for frames all the time, without sleeping?
+  bool alert = false;
   //! Frames that are longer are sent in several messages, since MPI counts their
   //! bytes in an int.
   size_t messageBytes = size_t(1) << 30;
@@ -60,7 +62,8 @@ class MpiTransport
       options(options),
       messages(std::max<size_t>(1, (pool.BufferBytes() +
           options.messageBytes - 1) / options.messageBytes)),
-      statuses(messages)
+      statuses(messages),
+      patience(options.alert ? mpi::Patience::Alert : mpi::Patience::Relaxed)
   {
     for (const size_t peer : sendTo)
       senders.emplace_back(peer, window, messages);

@@ -13,6 +13,7 @@
 #include "../wire/buffer.hpp"
 
 #include <cassert>
+#include <cmath>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -87,15 +88,18 @@ class SimNetwork
 
   /**
    * @param window Frames under way on each link, receives posted for each.
+   * @param rankBytesPerSecond What a rank can send, and receive, on all its links
+   *     together.
    * @param wake Called with a rank for which something has changed.
    */
   SimNetwork(SimClock& clock,
              const size_t ranks,
              const size_t window,
+             const double rankBytesPerSecond,
              const std::uint64_t seed,
              std::function<void(size_t)> wake) :
-      clock(clock), window(window), random(seed), wake(std::move(wake)),
-      ports(ranks)
+      clock(clock), window(window), rankBytesPerSecond(rankBytesPerSecond),
+      random(seed), wake(std::move(wake)), ports(ranks)
   { }
 
   /**
@@ -159,17 +163,28 @@ class SimNetwork
     {
       Sender& sender = senders[link];
       ++sender.underWay;
-      const double arrival = std::max(sender.lastArrival,
-          network->clock.Now() + sender.link.latency +
+      Port& peer = network->ports[sender.peer];
+      double begin = network->clock.Now();
+      const double travels = sender.link.latency +
           sender.link.jitter * network->random.Uniform() +
-          double(bytes) / sender.link.bytesPerSecond);
+          double(bytes) / sender.link.bytesPerSecond;
+      double arrival = begin + travels;
+      if (std::isfinite(network->rankBytesPerSecond))
+      {
+        // One frame after the other leaves this rank, and enters the other.
+        const double takes = double(bytes) / network->rankBytesPerSecond;
+        begin = std::max(begin, sendsUntil);
+        sendsUntil = begin + takes;
+        arrival = std::max(begin + travels, peer.receivesUntil) + takes;
+        peer.receivesUntil = arrival;
+      }
+      arrival = std::max(sender.lastArrival, arrival);
       sender.lastArrival = arrival;
 
       // The message is a copy; the buffer stays taken until it is matched.
       auto frame = std::make_shared<Frame>(Frame{ Buffer(bytes), rank, link,
           std::move(buffer) });
       std::memcpy(frame->buffer.Bytes(), frame->held.Bytes(), bytes);
-      Port& peer = network->ports[sender.peer];
       network->clock.At(arrival, [this, &peer, frame]()
       {
         for (Receiver& receiver : peer.receivers)
@@ -242,11 +257,15 @@ class SimNetwork
     std::vector<Sender> senders;
     std::deque<Receiver> receivers;
     size_t next = 0;
+    //! Until when this rank's part of the network is taken.
+    double sendsUntil = 0;
+    double receivesUntil = 0;
   };
 
  private:
   SimClock& clock;
   size_t window;
+  double rankBytesPerSecond;
   Random random;
   std::function<void(size_t)> wake;
   std::deque<Port> ports;

@@ -24,7 +24,7 @@ namespace dasgd {
 struct FrameHeader
 {
   static constexpr std::uint32_t Magic = 0x47534144; // "DASG"
-  static constexpr std::uint16_t Version = 2;
+  static constexpr std::uint16_t Version = 3;
   static constexpr size_t Bytes = Buffer::Block;
 
   //! The sender sends nothing after this frame on this link.
@@ -39,6 +39,8 @@ struct FrameHeader
   WireFormat::Kind format = WireFormat::Kind::Exact;
   //! With WireFormat::TopK, how many are not zero.
   std::uint64_t places = 0;
+  //! What the vector is, where an algorithm sends several kinds.
+  std::uint32_t kind = 0;
 
   //! Bytes of the vector as it is written.
   template<typename ElemType>
@@ -207,8 +209,8 @@ inline void Save(ByteOutputArchive& archive, const std::vector<Fact>& facts)
   {
     const size_t length = std::min(fact.text.size(), Fact::MaxText);
     archive(Varint(std::uint64_t(fact.kind)), Varint(fact.origin),
-        Varint(fact.count), Varint(std::uint64_t(fact.reason)), fact.value, Varint(length),
-        cereal::binary_data(fact.text.data(), length));
+        Varint(fact.count), Varint(std::uint64_t(fact.reason)), fact.value,
+        Varint(length), cereal::binary_data(fact.text.data(), length));
   }
 }
 
@@ -297,7 +299,7 @@ size_t EncodeFrame(Buffer& buffer,
   start(FrameHeader::Magic, FrameHeader::Version,
       std::uint8_t(sizeof(ElemType)), std::uint8_t(header.last),
       header.routeClass, header.frameBytes, header.elements,
-      std::uint8_t(header.format), header.places);
+      std::uint8_t(header.format), header.places, header.kind);
   return size_t(header.frameBytes);
 }
 
@@ -380,7 +382,7 @@ void DecodeFrame(const std::uint8_t* bytes,
   std::uint8_t elementBytes, last, format;
   start(magic, version, elementBytes, last, frame.header.routeClass,
       frame.header.frameBytes, frame.header.elements, format,
-      frame.header.places);
+      frame.header.places, frame.header.kind);
   if (magic != FrameHeader::Magic)
   {
     throw WireError("a message of " + std::to_string(size) + " bytes is not "
@@ -429,14 +431,6 @@ void DecodeFrame(const std::uint8_t* bytes,
   {
     throw WireError("a frame of " + std::to_string(frame.header.frameBytes) +
         " bytes ends " + std::to_string(archive.Left()) + " bytes early");
-  }
-  // A vector without gradients is what rounding has left of them.
-  if (frame.vector == nullptr && !frame.manifest.Empty())
-  {
-    throw WireError("a frame of " + std::to_string(frame.header.frameBytes) +
-        " bytes has " + std::to_string(frame.header.elements) +
-        " elements, but names " +
-        std::to_string(frame.manifest.Gradients()) + " gradients");
   }
 }
 

@@ -1,0 +1,612 @@
+/**
+ * @file dasgd_study_main.cpp
+ *
+ * Compares algorithms for training on several processes, on one problem.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#define MLPACK_ANN_IGNORE_SERIALIZATION_WARNING
+#include <mlpack.hpp>
+
+#undef BINDING_NAME
+#define BINDING_NAME dasgd_study
+
+#include <mlpack/core/util/mlpack_main.hpp>
+
+#include <common/ranks.hpp>
+#include <common/suggest.hpp>
+#include <dasgd/core/topology.hpp>
+#include <study/data.hpp>
+#include <study/process.hpp>
+#include <study/read_data.hpp>
+#include <study/run.hpp>
+#include <study/study.hpp>
+#include <study/tasks.hpp>
+
+using namespace mlpack;
+using namespace mlpack::util;
+
+BINDING_USER_NAME("Study of Decentralized Training");
+
+BINDING_SHORT_DESC(
+    "Compares algorithms that train on several processes: decentralized "
+    "asynchronous SGD, all-reduce, a parameter server, gossip and others, "
+    "against serial SGD.  Tunes the step of each, runs each several times, and "
+    "writes a table and a page for a browser.");
+
+BINDING_LONG_DESC(
+    "Finds out which way of training suits a problem and a machine.  For all " +
+    PRINT_PARAM_STRING("ranks") + ", " + PRINT_PARAM_STRING("topologies") +
+    " and " + PRINT_PARAM_STRING("slow") + " ranks, every one of the " +
+    PRINT_PARAM_STRING("algorithms") + " trains the same model from the same "
+    "start with " + PRINT_PARAM_STRING("seeds") + " seeds, under mpirun, which "
+    "this program starts itself.  What counts is the time to a certain test "
+    "loss.  Without other parameters it takes about two minutes."
+    "\n\n"
+    "The problem is 'softmax' (mlpack's softmax regression), 'logistic' "
+    "(mlpack's logistic regression; of more than two classes it learns whether "
+    "the label is in the lower half), 'mlp' (a network with one hidden layer "
+    "of 64, unless " + PRINT_PARAM_STRING("layers") + " says otherwise) or "
+    "'cnn' (two convolutions of 5 x 5 with 8 and 16 maps, each followed by "
+    "relu and pooling of 2 x 2).  The data is Fashion-MNIST as Debian's "
+    "package dataset-fashion-mnist has it, 'cifar10' from the folder " +
+    PRINT_PARAM_STRING("data_dir") + ", 'synthetic', or that of your files: " +
+    PRINT_PARAM_STRING("training_file") + " with " +
+    PRINT_PARAM_STRING("labels_file") + ", and perhaps " +
+    PRINT_PARAM_STRING("test_file") + " with " +
+    PRINT_PARAM_STRING("test_labels_file") + ", as matrices or IDX files.  "
+    "Without the latter, some points are held out to test with."
+    "\n\n"
+    "The algorithms are 'dasgd', with variants 'dasgd_dynamic', "
+    "'dasgd_float32' and 'dasgd_bfloat16'; 'allreduce'; 'ps', a parameter "
+    "server, with 'ps_adaptive', which shortens steps of late gradients, and "
+    "'ps_picky:0.5', which drops gradients of models that are farther away; "
+    "'dpsgd', 'adpsgd' and 'swift', which average with neighbours; 'local', "
+    "which averages now and then ('local:16' and 'swift:4' after as many "
+    "steps); 'sgd', serial ens::SGD; and 'hogwild', ens::ParallelSGD, only for "
+    "logistic regression on 'synthetic_sparse'.  Each tries all " +
+    PRINT_PARAM_STRING("step_sizes") + " once and takes the one that reaches "
+    "the target first on points that are held out for this."
+    "\n\n"
+    "A run ends at the target or after " + PRINT_PARAM_STRING("time_budget") +
+    " seconds; the losses are computed afterwards, of copies of the model, so "
+    "they cost the training nothing.  A run that diverges, fails or takes "
+    "longer than " + PRINT_PARAM_STRING("timeout") + " is a row of the table "
+    "with the reason, and the others go on.  Ranks can be slowed down: with "
+    "'0:4' rank 0 takes 4 times as long for each gradient."
+    "\n\n"
+    "All is kept in " + PRINT_PARAM_STRING("results_dir") + ": 'runs.csv' with "
+    "a row for each run, and a curve for each in 'curves'.  A study that was "
+    "interrupted goes on where it was if the same command is given again.  " +
+    PRINT_PARAM_STRING("report_file") + " is a page that needs no network.");
+
+BINDING_EXAMPLE(
+    "To compare all algorithms on softmax regression with two processes:"
+    "\n\n" +
+    PRINT_CALL("dasgd_study", "report_file", "softmax.html") +
+    "\n\n"
+    "To see what a slow rank does to four algorithms that train a network:"
+    "\n\n" +
+    PRINT_CALL("dasgd_study", "problem", "mlp", "algorithms",
+        "dasgd,allreduce,ps,sgd", "ranks", "2", "slow", "'none;0:4'",
+        "time_budget", 10, "results_dir", "slow_rank", "report_file",
+        "slow_rank.html"));
+
+PARAM_STRING_IN("problem", "What to train: 'logistic', 'softmax', 'mlp' or "
+    "'cnn'.", "p", "softmax");
+PARAM_STRING_IN("data", "Data to train with: 'fashion_mnist', 'cifar10', "
+    "'synthetic' or 'synthetic_sparse'.", "d", "fashion_mnist");
+PARAM_STRING_IN("data_dir", "Folder with the files of 'fashion_mnist' or "
+    "'cifar10'.", "", "");
+PARAM_STRING_IN("training_file", "File with points of your own: a matrix or "
+    "images in the IDX format.", "t", "");
+PARAM_STRING_IN("labels_file", "File with their labels, from 0 on; without it, "
+    "they are the last column.", "l", "");
+PARAM_STRING_IN("test_file", "File with points to test with.", "T", "");
+PARAM_STRING_IN("test_labels_file", "File with their labels.", "L", "");
+PARAM_STRING_IN("input_shape", "The shape of a point: WIDTHxHEIGHTxCHANNELS or "
+    "a number.", "i", "");
+PARAM_STRING_IN("layers", "The layers of the network, one word for each, as in "
+    "mlpack_dasgd_ffn (without batchnorm).", "y", "");
+PARAM_INT_IN("points", "Number of points to train with, at most (0: all there "
+    "are).", "n", 10000);
+PARAM_INT_IN("test_points", "Number of points to test with, at most (0: 2000, "
+    "or 500 for 'cnn').", "", 0);
+PARAM_INT_IN("batch_size", "Number of points in each gradient.", "b", 32);
+PARAM_STRING_IN("algorithms", "What to compare.", "a", "dasgd,dasgd_dynamic,"
+    "allreduce,ps,dpsgd,adpsgd,swift,local,sgd");
+PARAM_STRING_IN("ranks", "Numbers of processes, from 2 on, e.g. '2,4,8'.", "R",
+    "2");
+PARAM_STRING_IN("topologies", "Who is connected to whom, with ';' between: "
+    "'complete', 'ring', 'exponential', 'tree:K', 'mesh:RxC', "
+    "'graph:0-1,1-2,...' or 'file:PATH'.", "g", "complete");
+PARAM_STRING_IN("slow", "Which ranks are slow, with ';' between "
+    "configurations: 'none;0:4;0:4,1:2' is none, rank 0 four times, and also "
+    "rank 1 two times.", "", "none");
+PARAM_INT_IN("seeds", "How often each algorithm runs.", "", 3);
+PARAM_STRING_IN("step_sizes", "Step sizes to choose from: how far to go along "
+    "the mean gradient of a batch.", "s", "0.02,0.1,0.5");
+PARAM_DOUBLE_IN("target_loss", "Test loss to reach (0: what ens::SGD with its "
+    "best step has after half of its time, in the run that chose the step).",
+    "", 0.0);
+PARAM_DOUBLE_IN("time_budget", "Seconds for each run (0: such that the study "
+    "takes about two minutes, but at least 1, 2 for 'mlp', 4 for 'cnn').", "",
+    0.0);
+PARAM_DOUBLE_IN("timeout", "Seconds after which a run that has not ended by "
+    "itself is ended (0: a minute and ten times the time budget).", "", 0.0);
+PARAM_STRING_IN("results_dir", "Folder for the results.", "o", "dasgd_study");
+PARAM_STRING_IN("report_file", "File for the page.", "r", "report.html");
+PARAM_FLAG("restart", "Forget what is in the folder for the results.", "");
+PARAM_INT_IN("seed", "Random seed: of the start and of the order of points.  "
+    "Tuning takes it, the runs those that follow it.", "", 1);
+PARAM_STRING_IN("run_file", "One single run, as the program itself writes it "
+    "down for the runs that it starts.", "", "");
+
+namespace study = dasgd::study;
+
+//! A value that cannot be.
+[[noreturn]] static void Refuse(const std::string& name,
+                                const std::string& value,
+                                const std::string& why)
+{
+  throw std::invalid_argument("Invalid value of " + PRINT_PARAM_STRING(name) +
+      " specified (" + value + "): " + why + "!");
+}
+
+//! One of some words.
+static std::string OneOf(util::Params& params,
+                         const std::string& name,
+                         const std::vector<std::string>& known)
+{
+  const std::string value = params.Get<std::string>(name);
+  if (std::find(known.begin(), known.end(), value) == known.end())
+  {
+    const std::string best = dasgd::Nearest(value, known);
+    Refuse(name, value, "known are " + study::Join(known, ", ") +
+        (best.empty() ? "" : "; did you mean '" + best + "'"));
+  }
+  return value;
+}
+
+//! A number of which there may be none below a limit.
+static size_t AtLeast(util::Params& params,
+                      const std::string& name,
+                      const int least)
+{
+  const int value = params.Get<int>(name);
+  if (value < least)
+  {
+    Refuse(name, std::to_string(value), "give a whole number from " +
+        std::to_string(least) + " on");
+  }
+  return size_t(value);
+}
+
+//! Seconds or a loss: 0 stands for what the program chooses.
+static double NotNegative(util::Params& params, const std::string& name)
+{
+  const double value = params.Get<double>(name);
+  if (!std::isfinite(value) || value < 0)
+    Refuse(name, study::NumberText(value), "give a number of at least 0");
+  return value;
+}
+
+//! What to compare.
+static std::vector<std::string> AlgorithmsOf(util::Params& params)
+{
+  std::vector<std::string> known, usual;
+  for (const study::Algorithm& algorithm : study::Algorithms())
+  {
+    known.push_back(algorithm.name);
+    if (algorithm.usual)
+      usual.push_back(algorithm.name);
+  }
+  const std::string text = params.Get<std::string>("algorithms");
+  if (text == "all")
+    return usual;
+  std::vector<std::string> names;
+  for (const std::string& name : study::Split(text, ','))
+  {
+    if (!study::FindAlgorithm(name))
+    {
+      const std::string best = dasgd::Nearest(name, known);
+      Refuse("algorithms", text, "there is no '" + name + "'; known are " +
+          study::Join(known, ", ") + (best.empty() ? "" : "; did you mean '" +
+          best + "'"));
+    }
+    if (name == "ps_picky")
+    {
+      Refuse("algorithms", text, "'ps_picky' needs a distance; write "
+          "ps_picky:0.5 to drop gradients of models that are farther away");
+    }
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  }
+  if (names.empty())
+    Refuse("algorithms", text, "name at least one, e.g. dasgd,sgd");
+  return names;
+}
+
+static std::vector<size_t> RanksOf(util::Params& params)
+{
+  const std::string text = params.Get<std::string>("ranks");
+  std::vector<size_t> ranks;
+  for (const std::string& part : study::Split(text, ','))
+  {
+    double number = 0;
+    if (!study::ReadNumber(part, number) || number != std::floor(number) ||
+        number < 2 || number > 4096)
+    {
+      Refuse("ranks", text, "'" + part + "' is no whole number from 2 on; for "
+          "one process there is always 'sgd'");
+    }
+    if (std::find(ranks.begin(), ranks.end(), size_t(number)) == ranks.end())
+      ranks.push_back(size_t(number));
+  }
+  if (ranks.empty())
+    Refuse("ranks", text, "give at least one number, e.g. 2");
+  return ranks;
+}
+
+static std::vector<std::string> TopologiesOf(util::Params& params,
+                                             const std::vector<size_t>& ranks)
+{
+  const std::string text = params.Get<std::string>("topologies");
+  std::vector<std::string> topologies;
+  for (const std::string& name : study::Split(text, ';'))
+  {
+    try
+    {
+      const dasgd::Topology topology(name);
+      for (const size_t count : ranks)
+        topology.Check(count);
+    }
+    catch (const std::exception& e)
+    {
+      Refuse("topologies", name, e.what());
+    }
+    topologies.push_back(name);
+  }
+  if (topologies.empty())
+    Refuse("topologies", text, "give at least one, e.g. complete");
+  return topologies;
+}
+
+static std::vector<std::string> SlowOf(util::Params& params,
+                                       const std::vector<size_t>& ranks)
+{
+  const std::string text = params.Get<std::string>("slow");
+  std::vector<std::string> all;
+  for (std::string slow : study::Split(text.empty() ? "none" : text, ';'))
+  {
+    slow.erase(std::remove(slow.begin(), slow.end(), ' '), slow.end());
+    try
+    {
+      for (const size_t count : ranks)
+        study::SlowFactors(slow, count);
+    }
+    catch (const std::exception& e)
+    {
+      Refuse("slow", text, e.what());
+    }
+    all.push_back(slow == "none" ? "" : slow);
+  }
+  return all;
+}
+
+static std::vector<double> StepsOf(util::Params& params)
+{
+  const std::string text = params.Get<std::string>("step_sizes");
+  std::vector<double> steps;
+  for (const std::string& part : study::Split(text, ','))
+  {
+    double step = 0;
+    if (!study::ReadNumber(part, step) || step <= 0)
+      Refuse("step_sizes", text, "'" + part + "' is no number above 0");
+    if (std::find(steps.begin(), steps.end(), step) == steps.end())
+      steps.push_back(step);
+  }
+  if (steps.empty())
+    Refuse("step_sizes", text, "give at least one number, e.g. 0.1");
+  return steps;
+}
+
+//! The command that was given, as one would type it, to go on or to repeat it.
+static std::string CommandText()
+{
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string word, text;
+  while (std::getline(file, word, '\0'))
+  {
+    if (word == "--restart")
+      continue;
+    if (text.empty())
+      word = word.substr(word.rfind('/') + 1);
+    const bool plain = !word.empty() && word.find_first_not_of(
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+        "_-+=.,:/@%") == std::string::npos;
+    if (!plain)
+    {
+      std::string quoted = "'";
+      for (const char c : word)
+        quoted += (c == '\'') ? "'\\''" : std::string(1, c);
+      word = quoted + "'";
+    }
+    text += (text.empty() ? "" : " ") + word;
+  }
+  return text;
+}
+
+//! Which points are asked for.
+static study::DataRequest RequestOf(util::Params& params,
+                                    const study::Settings& settings)
+{
+  study::DataRequest request;
+  request.data = OneOf(params, "data", { "fashion_mnist", "cifar10",
+      "synthetic", "synthetic_sparse" });
+  request.training = params.Get<std::string>("training_file");
+  request.labels = params.Get<std::string>("labels_file");
+  request.test = params.Get<std::string>("test_file");
+  request.testLabels = params.Get<std::string>("test_labels_file");
+  request.shape = params.Get<std::string>("input_shape");
+  request.folder = params.Get<std::string>("data_dir");
+  if (params.Has("training_file"))
+  {
+    if (params.Has("data"))
+    {
+      Refuse("data", request.data, "the points are those of " +
+          PRINT_PARAM_STRING("training_file") + "; give only one of the two");
+    }
+    request.data = "files";
+  }
+  else
+  {
+    for (const std::string name : { "labels_file", "test_file",
+        "test_labels_file", "input_shape" })
+    {
+      if (params.Has(name))
+      {
+        Refuse(name, params.Get<std::string>(name), "this is for points of "
+            "your own; give them with " + PRINT_PARAM_STRING("training_file"));
+      }
+    }
+  }
+  if (request.folder.empty() && request.data == "fashion_mnist")
+    request.folder = "/usr/share/datasets/fashion-mnist";
+  if (request.folder.empty() && request.data == "cifar10")
+  {
+    const char* home = std::getenv("HOME");
+    request.folder = std::string(home ? home : ".") +
+        "/.cache/dasgd/cifar-10-batches-bin";
+  }
+  request.points = AtLeast(params, "points", 0);
+  request.testPoints = AtLeast(params, "test_points", 0);
+  if (request.testPoints == 0)
+    request.testPoints = (settings.problem == "cnn") ? 500 : 2000;
+  request.batch = settings.batchSize;
+  request.binary = (settings.problem == "logistic");
+  request.seed = settings.seed;
+  return request;
+}
+
+//! The layers of a network: as given, or else those of the problem.
+static std::string LayersOf(util::Params& params,
+                            const study::Settings& settings,
+                            const study::DataSet& data)
+{
+  const bool network = settings.problem == "mlp" || settings.problem == "cnn";
+  std::string text = params.Get<std::string>("layers");
+  if (!network)
+  {
+    if (!text.empty())
+    {
+      Refuse("layers", text, "'" + settings.problem + "' has none; give "
+          "'--problem mlp' or '--problem cnn'");
+    }
+    return "";
+  }
+  const std::string end = "linear:" + std::to_string(data.classes) +
+      " logsoftmax";
+  if (text.empty() && settings.problem == "mlp")
+    text = "linear:64 relu " + end;
+  else if (text.empty())
+  {
+    text = "conv:8x5x5 relu maxpool:2x2 conv:16x5x5 relu maxpool:2x2 " + end;
+  }
+  try
+  {
+    const auto layers = dasgd::ffn::ParseLayers(text);
+    for (const auto& layer : layers)
+    {
+      if (layer.kind == dasgd::ffn::LayerKind::BatchNorm)
+      {
+        throw std::invalid_argument("batchnorm keeps means that are no "
+            "parameters, so copies of the model lack them; leave it out");
+      }
+    }
+    const size_t classes = dasgd::ffn::ClassCount(layers,
+        dasgd::ffn::ParseShape(data.shape));
+    if (classes < data.classes)
+    {
+      throw std::invalid_argument("the network has " +
+          std::to_string(classes) + " outputs, but the data " +
+          std::to_string(data.classes) + " classes; end with '" + end + "'");
+    }
+  }
+  catch (const std::invalid_argument& e)
+  {
+    Refuse("layers", text, e.what());
+  }
+  return text;
+}
+
+//! Everything that was asked for, checked; the points are read, too.
+static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
+{
+  study::Settings settings;
+  settings.problem = OneOf(params, "problem", { "logistic", "softmax", "mlp",
+      "cnn" });
+  settings.batchSize = AtLeast(params, "batch_size", 1);
+  settings.algorithms = AlgorithmsOf(params);
+  settings.ranks = RanksOf(params);
+  settings.topologies = TopologiesOf(params, settings.ranks);
+  settings.slow = SlowOf(params, settings.ranks);
+  settings.seeds = AtLeast(params, "seeds", 1);
+  settings.steps = StepsOf(params);
+  settings.seed = AtLeast(params, "seed", 0);
+  const double target = NotNegative(params, "target_loss");
+  settings.target = (target > 0) ? target : study::Unknown;
+  settings.budget = NotNegative(params, "time_budget");
+  settings.timeout = NotNegative(params, "timeout");
+  settings.resultsDir = params.Get<std::string>("results_dir");
+  settings.reportFile = params.Get<std::string>("report_file");
+  settings.command = CommandText();
+  const bool sparse = params.Get<std::string>("data") == "synthetic_sparse";
+  if (sparse && settings.problem != "logistic")
+  {
+    Refuse("data", "synthetic_sparse", "this is for '--problem logistic', not "
+        "for '" + settings.problem + "'");
+  }
+  for (const std::string& name : settings.algorithms)
+  {
+    if (name == "hogwild" && !sparse)
+    {
+      Refuse("algorithms", params.Get<std::string>("algorithms"), "'hogwild', "
+          "ens::ParallelSGD, is for gradients that are sparse, and here they "
+          "are dense; leave it out, or give '--problem logistic --data "
+          "synthetic_sparse'");
+    }
+  }
+  for (const std::string name : { "results_dir", "report_file" })
+  {
+    if (params.Get<std::string>(name).empty())
+      Refuse(name, "", "give a name");
+  }
+  const std::string problem = dasgd::WholeFile::Problem(settings.reportFile);
+  if (!problem.empty())
+  {
+    Refuse("report_file", settings.reportFile, "it cannot be written (" +
+        problem + "); choose another place");
+  }
+
+  if (settings.budget == 0)
+  {
+    const double least = (settings.problem == "cnn") ? 4 :
+        (settings.problem == "mlp") ? 2 : 1;
+    settings.budget = std::max(least, std::round(10 * (120 / double(
+        study::CountRuns(settings)) - study::Overhead)) / 10);
+  }
+  if (settings.timeout == 0)
+    settings.timeout = 60 + 10 * settings.budget;
+
+  const study::DataRequest request = RequestOf(params, settings);
+  data = study::ReadData(request);
+  settings.layers = LayersOf(params, settings, data);
+  const size_t points = data.train.labels.n_elem;
+  const size_t most = *std::max_element(settings.ranks.begin(),
+      settings.ranks.end());
+  if (points / settings.batchSize < most)
+  {
+    Refuse("ranks", params.Get<std::string>("ranks"), "there are " +
+        std::to_string(points) + " points to train with, which make fewer than "
+        "one batch of " + std::to_string(settings.batchSize) + " for each "
+        "rank; give fewer ranks or more '--points'");
+  }
+
+  settings.data = (request.data == "fashion_mnist") ? "Fashion-MNIST" :
+      (request.data == "cifar10") ? "CIFAR-10" :
+      (request.data == "synthetic") ? "synthetic data" :
+      (request.data == "synthetic_sparse") ? "sparse synthetic data" :
+      request.training.substr(request.training.rfind('/') + 1);
+  settings.remark = std::to_string(points) + " points to train with, " +
+      std::to_string(data.validation.labels.n_elem) + " to choose step sizes, "
+      + std::to_string(data.test.labels.n_elem) + " to test; a point is " +
+      data.shape + ", in " + std::to_string(data.classes) + " classes" +
+      (settings.problem == "logistic" && request.data.compare(0, 9,
+      "synthetic") != 0 ? "; of "
+      "more than two classes it is asked whether the label is in the lower half"
+      : "");
+
+  // What the results depend on, in the order of the parameters.
+  study::Entries& all = settings.parameters;
+  const auto keep = [&](const std::string& name)
+  { all.Set(name, params.Get<std::string>(name)); };
+  keep("problem");
+  all.Set("data", request.data);
+  all.Set("data_dir", request.folder);
+  for (const std::string name : { "training_file", "labels_file", "test_file",
+      "test_labels_file", "input_shape" })
+  {
+    if (params.Has(name))
+      keep(name);
+  }
+  if (!settings.layers.empty())
+    all.Set("layers", settings.layers);
+  all.Set("points", std::to_string(request.points));
+  all.Set("test_points", std::to_string(request.testPoints));
+  all.Set("batch_size", std::to_string(settings.batchSize));
+  all.Set("algorithms", study::Join(settings.algorithms, ","));
+  keep("ranks");
+  keep("topologies");
+  keep("slow");
+  all.Set("seeds", std::to_string(settings.seeds));
+  keep("step_sizes");
+  all.Set("target_loss", study::NumberText(target));
+  all.Set("time_budget", study::NumberText(settings.budget));
+  all.Set("timeout", study::NumberText(settings.timeout));
+  all.Set("seed", std::to_string(settings.seed));
+  return settings;
+}
+
+//! One run of a study, on this rank.
+static void RunOne(const std::string& path)
+{
+  study::Entries run;
+  if (!run.Load(path) || !run.Has("algorithm"))
+  {
+    throw std::invalid_argument("Cannot open file '" + path + "', given with " +
+        PRINT_PARAM_STRING("run_file") + "; it is written by a study for its "
+        "own runs!");
+  }
+  // Should whoever started it be gone without a word.
+  alarm(unsigned(run.Number("timeout")) + 10);
+  const study::DataSet data = study::LoadData(run.Text("data"));
+  mlpack::RandomSeed(run.Count("seed"));
+  const auto task = study::MakeTask(run.Text("problem"), run.Text("layers"),
+      data);
+  study::Run(run, data, *task);
+}
+
+void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
+{
+  if (params.Has("run_file"))
+  {
+    RunOne(params.Get<std::string>("run_file"));
+    return;
+  }
+  if (dasgd::cli::Launched())
+  {
+    throw std::invalid_argument("A study starts its processes itself; start it "
+        "without mpirun, and give " + PRINT_PARAM_STRING("ranks") + "!");
+  }
+
+  timers.Start("loading_points");
+  study::DataSet data;
+  const study::Settings settings = SettingsOf(params, data);
+  timers.Stop("loading_points");
+  study::OpenFolder(settings, params.Has("restart"));
+  timers.Start("runs");
+  const int signal = study::Conduct(settings, [&](const std::string& folder)
+  {
+    study::SaveData(folder, data);
+    data = study::DataSet(); // The runs need the memory.
+  });
+  timers.Stop("runs");
+  if (signal != 0)
+  {
+    // As if it had not been caught: whoever started this sees why it ended.
+    std::cout << std::flush;
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+}

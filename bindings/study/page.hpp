@@ -1,0 +1,26 @@
+/**
+ * @file page.hpp
+ *
+ * The report of a study as one page for a browser.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_BINDINGS_STUDY_PAGE_HPP
+#define DASGD_BINDINGS_STUDY_PAGE_HPP
+
+#include "plan.hpp"
+#include "results.hpp"
+
+namespace dasgd {
+namespace study {
+
+//! Write the page with what is known so far.
+void SavePage(const Settings& settings, const Results& results);
+
+//! Names and versions of what the program is made of.
+std::vector<std::pair<std::string, std::string>> Versions();
+
+} // namespace study
+} // namespace dasgd
+
+#endif

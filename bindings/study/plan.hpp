@@ -1,0 +1,165 @@
+/**
+ * @file plan.hpp
+ *
+ * What a study is to compare, and which runs that takes.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_BINDINGS_STUDY_PLAN_HPP
+#define DASGD_BINDINGS_STUDY_PLAN_HPP
+
+#include "algorithms.hpp"
+#include "text.hpp"
+
+#include <algorithm>
+
+namespace dasgd {
+namespace study {
+
+//! What was asked for, checked and with all defaults filled in.
+struct Settings
+{
+  std::string problem;
+  //! The data in a few words, and the network's layers, if it is one.
+  std::string data;
+  std::string layers;
+  //! What a reader of the page should know of the problem.
+  std::string remark;
+  size_t batchSize = 32;
+  std::vector<std::string> algorithms;
+  std::vector<size_t> ranks;
+  std::vector<std::string> topologies;
+  //! Which ranks are slow; "" for none.
+  std::vector<std::string> slow;
+  size_t seeds = 3;
+  std::vector<double> steps;
+  //! Not a number: what serial SGD reaches in half of its time.
+  double target = Unknown;
+  double budget = 0;
+  double timeout = 0;
+  size_t seed = 1;
+  std::string resultsDir;
+  std::string reportFile;
+  //! The command that repeats the study.
+  std::string command;
+  //! All parameters that the results depend on, to compare them when a study is
+  //! to go on.
+  Entries parameters;
+};
+
+//! An algorithm under certain conditions: its step is tuned, then it runs with
+//! all seeds.
+struct Cell
+{
+  const Algorithm* algorithm = nullptr;
+  size_t ranks = 1;
+  //! "" where it does not matter.
+  std::string topology;
+  std::string slow;
+
+  bool operator==(const Cell& other) const
+  {
+    return algorithm == other.algorithm && ranks == other.ranks &&
+        topology == other.topology && slow == other.slow;
+  }
+};
+
+//! Conditions under which all algorithms are compared.
+struct Group
+{
+  size_t ranks = 1;
+  std::string topology;
+  std::string slow;
+};
+
+//! "rank 0 4 times slower, rank 1 2 times slower".
+inline std::string SlowText(const std::string& slow)
+{
+  std::vector<std::string> parts;
+  for (const std::string& part : Split(slow, ','))
+  {
+    const size_t colon = part.find(':');
+    parts.push_back("rank " + part.substr(0, colon) + " " +
+        part.substr(colon + 1) + " times slower");
+  }
+  return Join(parts, ", ");
+}
+
+inline std::vector<Group> Groups(const Settings& settings)
+{
+  std::vector<Group> groups;
+  for (const size_t ranks : settings.ranks)
+  {
+    for (const std::string& topology : settings.topologies)
+    {
+      for (const std::string& slow : settings.slow)
+        groups.push_back({ ranks, topology, slow });
+    }
+  }
+  return groups;
+}
+
+//! The runs of an algorithm in a group: what does not matter to the algorithm
+//! is left out, so that groups share runs.
+inline Cell CellOf(const Algorithm& algorithm, const Group& group)
+{
+  Cell cell;
+  cell.algorithm = &algorithm;
+  if (algorithm.serial)
+    return cell;
+  cell.ranks = group.ranks;
+  cell.slow = group.slow;
+  if (algorithm.topology)
+    cell.topology = group.topology;
+  return cell;
+}
+
+//! All cells of a study; serial SGD first, since the target may come from it.
+inline std::vector<Cell> Cells(const Settings& settings)
+{
+  std::vector<Cell> cells;
+  const auto add = [&](const Cell& cell)
+  {
+    if (std::find(cells.begin(), cells.end(), cell) == cells.end())
+      cells.push_back(cell);
+  };
+  const std::vector<Group> groups = Groups(settings);
+  const bool serial = std::count(settings.algorithms.begin(),
+      settings.algorithms.end(), "sgd") > 0;
+  if (serial || !std::isfinite(settings.target))
+    add(CellOf(*FindAlgorithm("sgd"), groups.front()));
+  for (const Group& group : groups)
+  {
+    for (const std::string& name : settings.algorithms)
+      add(CellOf(*FindAlgorithm(name), group));
+  }
+  return cells;
+}
+
+/**
+ * How many runs choose the step of a cell.  With one step there is nothing to
+ * choose; but a target that is not given comes from serial SGD's.
+ */
+inline size_t TuningRuns(const Settings& settings, const Cell& cell)
+{
+  const bool needed = settings.steps.size() > 1 ||
+      (cell.algorithm->serial && !std::isfinite(settings.target));
+  return needed ? settings.steps.size() : 0;
+}
+
+//! How many runs a study has, with those that measure the machine's limit.
+inline size_t CountRuns(const Settings& settings)
+{
+  size_t runs = settings.ranks.size() * settings.slow.size();
+  for (const Cell& cell : Cells(settings))
+    runs += TuningRuns(settings, cell) + settings.seeds;
+  return runs;
+}
+
+//! Seconds that a run takes besides its time budget: start, data and losses.
+constexpr double Overhead = 0.9;
+
+} // namespace study
+} // namespace dasgd
+
+#endif

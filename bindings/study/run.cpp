@@ -1,0 +1,532 @@
+/**
+ * @file run.cpp
+ *
+ * One run: the optimizers, and what is measured.  Knows nothing of mlpack.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include "hogwild.hpp"
+#include "run.hpp"
+#include "slowed.hpp"
+#include "watch.hpp"
+
+#include <common/ranks.hpp>
+#include <dasgd.hpp>
+
+#include <numeric>
+
+namespace dasgd {
+namespace study {
+
+std::vector<double> SlowFactors(const std::string& text, const size_t ranks)
+{
+  std::vector<double> factors(ranks, 1.0);
+  if (text.empty() || text == "none")
+    return factors;
+  for (const std::string& part : Split(text, ','))
+  {
+    const std::vector<std::string> pair = Split(part, ':');
+    double rank = 0, factor = 0;
+    if (pair.size() != 2 || !ReadNumber(pair[0], rank) ||
+        !ReadNumber(pair[1], factor) || rank < 0 || rank != std::floor(rank) ||
+        factor < 1)
+    {
+      throw std::invalid_argument("'" + part + "' is not a rank, a colon and a "
+          "factor of at least 1; write 0:4 if rank 0 shall take 4 times as "
+          "long");
+    }
+    if (rank >= double(ranks))
+    {
+      throw std::invalid_argument("'" + part + "' slows rank " + pair[0] +
+          ", but with " + Counted(ranks, "rank") + " there are only ranks 0 "
+          "to " + std::to_string(ranks - 1) + "; name one of these, or give "
+          "more '--ranks'");
+    }
+    factors[size_t(rank)] = factor;
+  }
+  return factors;
+}
+
+namespace {
+
+//! What a run is about, and what is known of it in the end.
+struct Context
+{
+  const Entries& run;
+  const DataSet& data;
+  Task& task;
+  Entries result;
+  size_t rank = 0;
+  size_t ranks = 1;
+};
+
+//! Sum of losses and number of right answers over some points.
+struct Score
+{
+  double loss = 0;
+  double right = 0;
+};
+
+Score ScoreOf(Task& task,
+              const arma::mat& iterate,
+              const LabelledSet& set,
+              const size_t begin,
+              const size_t end)
+{
+  Score score;
+  // In pieces, so that no layer's output for all points is needed at once.
+  constexpr size_t piece = 250;
+  arma::mat output;
+  for (size_t i = begin; i < end; i += piece)
+  {
+    const size_t size = std::min(piece, end - i);
+    const arma::mat points(const_cast<double*>(set.points.colptr(i)),
+        set.points.n_rows, size, false, true);
+    task.LogProbabilities(iterate, points, output);
+    for (size_t j = 0; j < size; ++j)
+    {
+      score.loss -= output(set.labels[i + j], j);
+      score.right += (output.col(j).index_max() == set.labels[i + j]);
+    }
+  }
+  return score;
+}
+
+void SumOverRanks(double* values, const size_t count)
+{
+  if (cli::Ranks() > 1)
+  {
+    mpi::Check(MPI_Allreduce(MPI_IN_PLACE, values, int(count), MPI_DOUBLE,
+        MPI_SUM, MPI_COMM_WORLD), "MPI_Allreduce");
+  }
+}
+
+/**
+ * Losses and accuracies of the copies, all ranks together.
+ *
+ * @param root The rank that has them.
+ */
+std::vector<Score> Judge(const Context& context,
+                         Watch& watch,
+                         const size_t root,
+                         const LabelledSet& set,
+                         const arma::mat& shape)
+{
+  double count = (context.rank == root) ? double(watch.Taken()) : 0;
+  SumOverRanks(&count, 1);
+  std::vector<Score> scores((size_t(count)));
+  const size_t points = set.labels.n_elem;
+  const size_t begin = points * context.rank / context.ranks;
+  const size_t end = points * (context.rank + 1) / context.ranks;
+  arma::mat iterate(arma::size(shape));
+  for (size_t i = 0; i < scores.size(); ++i)
+  {
+    if (context.rank == root)
+      iterate = watch.Copies()[i].iterate;
+    if (context.ranks > 1)
+    {
+      mpi::Check(MPI_Bcast(iterate.memptr(), int(iterate.n_elem), MPI_DOUBLE,
+          int(root), MPI_COMM_WORLD), "MPI_Bcast");
+    }
+    scores[i] = ScoreOf(context.task, iterate, set, begin, end);
+    double values[2] = { scores[i].loss, scores[i].right };
+    SumOverRanks(values, 2);
+    scores[i].loss = values[0] / double(points);
+    scores[i].right = values[1] / double(points);
+  }
+  return scores;
+}
+
+//! A curve: loss at certain times.
+struct Curve
+{
+  std::vector<double> seconds, gradients, losses;
+
+  //! Value of the other quantity where the loss first meets the target, between
+  //! two copies on a straight line.
+  double Crossing(const std::vector<double>& quantity,
+                  const double target) const
+  {
+    for (size_t i = 0; i < losses.size(); ++i)
+    {
+      if (!(losses[i] <= target))
+        continue;
+      if (i == 0 || !std::isfinite(losses[i - 1]) ||
+          losses[i - 1] <= losses[i])
+        return quantity[i];
+      const double part = (losses[i - 1] - target) /
+          (losses[i - 1] - losses[i]);
+      return quantity[i - 1] + part * (quantity[i] - quantity[i - 1]);
+    }
+    return Unknown;
+  }
+
+  //! The loss at a time, between two copies on a straight line.
+  double At(const double time) const
+  {
+    for (size_t i = 1; i < seconds.size(); ++i)
+    {
+      if (seconds[i] < time)
+        continue;
+      const double width = seconds[i] - seconds[i - 1];
+      const double part = (width > 0) ? (time - seconds[i - 1]) / width : 1;
+      return losses[i - 1] + part * (losses[i] - losses[i - 1]);
+    }
+    return Unknown;
+  }
+
+  /**
+   * The median loss from a quarter to three quarters of the time budget: what
+   * the run has reached after half of its time, whatever the noise of the
+   * moment; not a number if the run was over before.
+   */
+  double Middle(const double budget) const
+  {
+    std::vector<double> all;
+    for (size_t i = 0; i <= 32; ++i)
+    {
+      all.push_back(At(budget * (0.25 + 0.5 * double(i) / 32)));
+      if (!std::isfinite(all.back()))
+        return Unknown;
+    }
+    std::sort(all.begin(), all.end());
+    return all[all.size() / 2];
+  }
+};
+
+//! What the report of a run says, in the columns of the table.
+void Account(Entries& result, const Report& report)
+{
+  double idle = 0, bytes = 0, measured = 0, sum = 0, largest = 0;
+  std::vector<double> histogram(StalenessMeter::Buckets, 0.0);
+  for (const RankReport& rank : report.ranks)
+  {
+    idle += rank.secondsIdle;
+    bytes += double(rank.bytesSent);
+    measured += double(rank.staleness.Measured());
+    sum += double(rank.staleness.Sum());
+    largest = std::max(largest, double(rank.staleness.Max()));
+    for (size_t i = 0; i < histogram.size(); ++i)
+      histogram[i] += double(rank.staleness.Histogram()[i]);
+  }
+  while (histogram.size() > 1 && histogram.back() == 0)
+    histogram.pop_back();
+  std::vector<std::string> buckets;
+  for (const double count : histogram)
+    buckets.push_back(NumberText(count, 15));
+
+  const double gradients = double(report.Gradients());
+  result.Set("seconds", report.seconds);
+  result.Set("gradients", gradients);
+  result.Set("gradients_per_second", gradients / report.seconds);
+  result.Set("idle_share", std::min(1.0, idle / (double(report.ranks.size()) *
+      report.seconds)));
+  result.Set("bytes_per_gradient", (gradients > 0) ? bytes / gradients :
+      Unknown);
+  result.Set("staleness_mean", (measured > 0) ? sum / measured : Unknown);
+  result.Set("staleness_max", (measured > 0) ? largest : Unknown);
+  result.Set("staleness_histogram", (measured > 0) ? Join(buckets, ";") : "");
+  if (report.reason == StopReason::NonFinite)
+  {
+    result.Set("status", "diverged");
+    result.Set("reason", report.Reason());
+  }
+}
+
+//! The step size such that a step is along the mean gradient of a batch.
+double StepSize(const Context& context)
+{
+  const double step = context.run.Number("step_size");
+  const double batch = context.run.Number("batch_size");
+  if (ensmallen::dividesStep && !context.task.Sums())
+    return step * batch;
+  if (!ensmallen::dividesStep && context.task.Sums())
+    return step / batch;
+  return step;
+}
+
+//! Train with one of dasgd's optimizers.
+template<typename OptimizerType>
+void Train(OptimizerType& optimizer,
+           Context& context,
+           Slowed& function,
+           arma::mat& iterate,
+           Watch& watch)
+{
+  optimizer.StepSize() = StepSize(context);
+  optimizer.BatchSize() = context.run.Count("batch_size");
+  optimizer.MaxIterations() = 0;
+  optimizer.Tolerance() = -1;
+  optimizer.Seed() = context.run.Count("seed") + 1;
+  optimizer.Optimize(function, iterate, watch);
+  Account(context.result, optimizer.Report());
+}
+
+//! Train with ens::SGD on this rank alone.
+void TrainSerially(Context& context,
+                   Slowed& function,
+                   arma::mat& iterate,
+                   Watch& watch)
+{
+  ens::StandardSGD optimizer(StepSize(context),
+      context.run.Count("batch_size"), 0, -1);
+  optimizer.Optimize(function, iterate, watch);
+  const double seconds = watch.Last();
+  context.result.Set("seconds", seconds);
+  context.result.Set("gradients", double(watch.Steps()));
+  context.result.Set("gradients_per_second", double(watch.Steps()) / seconds);
+  context.result.Set("idle_share", 0.0);
+  context.result.Set("bytes_per_gradient", 0.0);
+  context.result.Set("staleness_mean", 0.0);
+  context.result.Set("staleness_max", 0.0);
+  context.result.Set("staleness_histogram", NumberText(double(watch.Steps()),
+      15));
+}
+
+//! Train with ens::ParallelSGD: threads of this process instead of ranks.
+void TrainInThreads(Context& context, arma::mat& iterate, Watch& watch)
+{
+  const size_t threads = context.run.Count("ranks");
+  const double batch = context.run.Number("batch_size");
+  SparseLogistic function(context.data.train, SlowFactors(context.run.Text(
+      "slow"), threads));
+  // In a column: it walks over all columns for each point.
+  arma::mat column(iterate.memptr(), iterate.n_elem, 1, false, true);
+  // A step for each point; as far, for the points of a batch, as the others'.
+  ens::ParallelSGD<ens::ConstantStep> optimizer(0, (function.NumFunctions() +
+      threads - 1) / threads, -1, true, ens::ConstantStep(context.run.Number(
+      "step_size") / batch));
+  ThreadWatch counted(watch, batch);
+  const Threads chosen(threads);
+  watch.Start();
+  optimizer.Optimize(function, column, counted);
+  const double gradients = double(counted.Points()) / batch;
+  context.result.Set("seconds", watch.Last());
+  context.result.Set("gradients", gradients);
+  context.result.Set("gradients_per_second", gradients / watch.Last());
+  context.result.Set("bytes_per_gradient", 0.0);
+}
+
+//! Train with the algorithm that the run asks for.
+void Dispatch(Context& context,
+              Slowed& function,
+              arma::mat& iterate,
+              Watch& watch)
+{
+  const std::string written = context.run.Text("algorithm");
+  const std::string name = written.substr(0, written.find(':'));
+  const bool given = name.size() < written.size();
+  const double value = given ? NumberOf(written.substr(name.size() + 1)) : 0;
+  const std::string topology = context.run.Text("topology");
+  if (name == "sgd" || name == "independent")
+    TrainSerially(context, function, iterate, watch);
+  else if (name == "hogwild")
+    TrainInThreads(context, iterate, watch);
+  else if (name.compare(0, 5, "dasgd") == 0)
+  {
+    DASGD<> optimizer;
+    optimizer.Topology() = topology;
+    if (name == "dasgd_dynamic")
+      optimizer.Sharing() = Sharing::Dynamic;
+    else if (name == "dasgd_float32" || name == "dasgd_bfloat16")
+      optimizer.WireFormat() = name.substr(6);
+    Train(optimizer, context, function, iterate, watch);
+  }
+  else if (name == "allreduce")
+  {
+    AllreduceSGD<> optimizer;
+    Train(optimizer, context, function, iterate, watch);
+  }
+  else if (name == "local")
+  {
+    LocalSGD<> optimizer;
+    if (given)
+      optimizer.Period() = size_t(value);
+    Train(optimizer, context, function, iterate, watch);
+  }
+  else if (name == "dpsgd")
+  {
+    DPSGD<> optimizer;
+    optimizer.Topology() = topology;
+    Train(optimizer, context, function, iterate, watch);
+  }
+  else if (name == "adpsgd")
+  {
+    ADPSGD<> optimizer;
+    optimizer.Topology() = topology;
+    Train(optimizer, context, function, iterate, watch);
+  }
+  else if (name == "swift")
+  {
+    SWIFT<> optimizer;
+    optimizer.Topology() = topology;
+    if (given)
+      optimizer.Period() = size_t(value);
+    Train(optimizer, context, function, iterate, watch);
+  }
+  else if (name.compare(0, 2, "ps") == 0)
+  {
+    ParameterServerSGD<> optimizer;
+    optimizer.DelayAdaptive() = (name == "ps_adaptive");
+    if (given)
+      optimizer.MaxDistance() = value;
+    Train(optimizer, context, function, iterate, watch);
+  }
+  else
+  {
+    throw std::invalid_argument("There is no algorithm '" + name + "' in this "
+        "program; leave it out of '--algorithms'!");
+  }
+}
+
+//! The curve of the copies.
+Curve CurveOf(const Context& context,
+              Watch& watch,
+              const std::vector<Score>& scores)
+{
+  // Algorithms whose ranks do not apply everybody's gradients still compute
+  // them: count those of all ranks.
+  const double total = context.result.Number("gradients");
+  const double seen = double(std::max<std::uint64_t>(watch.Applied(), 1));
+  const double scale = (total > 1.1 * seen) ? total / seen : 1;
+  Curve curve;
+  for (size_t i = 0; i < scores.size(); ++i)
+  {
+    const Watch::Copy& copy = watch.Copies()[i];
+    curve.seconds.push_back(copy.seconds);
+    curve.gradients.push_back(scale * double(copy.gradients));
+    curve.losses.push_back(scores[i].loss);
+  }
+  return curve;
+}
+
+//! Write the curve, and say when the target was reached.
+void Describe(Context& context,
+              Watch& watch,
+              const std::vector<Score>& scores)
+{
+  const Curve curve = CurveOf(context, watch, scores);
+  SaveFile(context.run.Text("curve_file"), [&](std::ostream& out)
+  {
+    out << "seconds,gradients,loss,accuracy\n";
+    for (size_t i = 0; i < scores.size(); ++i)
+    {
+      out << NumberText(curve.seconds[i]) << ","
+          << NumberText(curve.gradients[i]) << ","
+          << NumberText(curve.losses[i]) << ","
+          << NumberText(scores[i].right) << "\n";
+    }
+  });
+
+  const double target = context.run.Number("target");
+  const double budget = context.run.Number("budget");
+  Entries& result = context.result;
+  result.Set("loss", scores.back().loss);
+  result.Set("accuracy", scores.back().right);
+  result.Set("middle_loss", curve.Middle(budget));
+  result.Set("probe_share", watch.ProbeSeconds() / std::max(watch.Last(),
+      1e-9));
+  if (std::isfinite(target))
+  {
+    result.Set("time_to_target", curve.Crossing(curve.seconds, target));
+    result.Set("gradients_to_target", curve.Crossing(curve.gradients, target));
+  }
+  if (result.Has("status"))
+    return;
+  const double loss = scores.back().loss;
+  if (watch.Diverged() || !std::isfinite(loss) ||
+      loss > 100 * std::max(1e-3, scores.front().loss))
+  {
+    result.Set("status", "diverged");
+    result.Set("reason", std::isfinite(loss) ? "the loss grew from " +
+        NumberText(scores.front().loss, 3) + " to " + NumberText(loss, 3) :
+        "the model is not finite");
+    return;
+  }
+  result.Set("status", std::isfinite(result.Number("time_to_target")) ?
+      "target" : "ok");
+}
+
+} // namespace
+
+void Run(const Entries& run, const DataSet& data, Task& task)
+{
+  Context context{ run, data, task, Entries(), cli::Rank(), cli::Ranks() };
+  const std::string name = run.Text("algorithm");
+  const bool limit = (name == "independent");
+  const double budget = run.Number("budget");
+  // A server has no steps of its own; its first worker has the model.
+  const size_t root = (name.compare(0, 2, "ps") == 0 && context.ranks > 1) ? 1 :
+      0;
+  const LabelledSet& judged = (run.Text("judged_on") == "validation") ?
+      data.validation : data.test;
+
+  task.Train([&](Separable& separable, arma::mat& iterate)
+  {
+    Slowed function(separable, SlowFactors(run.Text("slow"),
+        run.Count("ranks"))[context.rank]);
+    Watch watch(budget);
+    if (!limit && context.rank == root)
+    {
+      const size_t most = judged.labels.n_elem;
+      const double bytes = double(std::max<size_t>(1, iterate.n_elem)) * 8;
+      // At most a quarter of a gigabyte for copies.
+      const size_t count = size_t(std::max(8.0, std::min(36.0, 256e6 / bytes)));
+      watch.Observe(iterate, count, run.Number("target"),
+          [&task, &judged, most](const arma::mat& model, const bool all)
+          {
+            const size_t count = all ? most : std::min<size_t>(200, most);
+            return ScoreOf(task, model, judged, 0, count).loss / double(count);
+          });
+    }
+    {
+      // Memory, caches and the processor's clock are warm when it counts.
+      arma::mat gradient(iterate.n_rows, iterate.n_cols);
+      const size_t batch = std::min(run.Count("batch_size"),
+          separable.NumFunctions());
+      for (size_t i = 0; i < 3; ++i)
+        separable.EvaluateWithGradient(iterate, 0, gradient, batch);
+    }
+    if (context.ranks > 1)
+      mpi::Check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
+    watch.Start();
+    Dispatch(context, function, iterate, watch);
+
+    if (limit)
+    {
+      // Each by its own clock: they need not end together.
+      double rate = double(watch.Steps()) / watch.Last();
+      double gradients = double(watch.Steps());
+      SumOverRanks(&rate, 1);
+      SumOverRanks(&gradients, 1);
+      context.result.Set("gradients_per_second", rate);
+      context.result.Set("gradients", gradients);
+      context.result.Set("staleness_histogram", "");
+      context.result.Set("status", "ok");
+    }
+    else
+    {
+      const std::vector<Score> scores = Judge(context, watch, root, judged,
+          iterate);
+      if (context.rank == root)
+        Describe(context, watch, scores);
+      if (run.Has("gives_target"))
+      {
+        // Steps are chosen on the validation points, runs judged on the test
+        // points: each has a target of its own.
+        const std::vector<Score> test = Judge(context, watch, root, data.test,
+            iterate);
+        if (context.rank == root)
+        {
+          context.result.Set("middle_test_loss", CurveOf(context, watch,
+              test).Middle(budget));
+        }
+      }
+    }
+    if (context.rank == root)
+      context.result.Save(run.Text("result_file"));
+  });
+}
+
+} // namespace study
+} // namespace dasgd

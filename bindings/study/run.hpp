@@ -1,0 +1,35 @@
+/**
+ * @file run.hpp
+ *
+ * One run of a study, on one of its ranks.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_BINDINGS_STUDY_RUN_HPP
+#define DASGD_BINDINGS_STUDY_RUN_HPP
+
+#include "task.hpp"
+#include "text.hpp"
+
+namespace dasgd {
+namespace study {
+
+/**
+ * How many times as long each rank takes, of a text like "0:4,1:2".
+ *
+ * @throw std::invalid_argument with the reason and the remedy.
+ */
+std::vector<double> SlowFactors(const std::string& text, size_t ranks);
+
+/**
+ * Train as the entries say, on all ranks that there are, and write the curve
+ * and the result to the files that they name.
+ *
+ * @param run The run, as the parent has planned it.
+ */
+void Run(const Entries& run, const DataSet& data, Task& task);
+
+} // namespace study
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,505 @@
+/**
+ * @file study.cpp
+ *
+ * The study as a whole: which run comes next, how it is started, and what is
+ * written down.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include "study.hpp"
+#include "page.hpp"
+#include "process.hpp"
+
+#include <common/ranks.hpp>
+
+#include <ctime>
+#include <filesystem>
+
+namespace dasgd {
+namespace study {
+
+namespace fs = std::filesystem;
+
+void OpenFolder(const Settings& settings, const bool restart)
+{
+  const fs::path folder = settings.resultsDir;
+  const std::string path = (folder / "settings.txt").string();
+  const std::string given = "'--results_dir' (" + settings.resultsDir + ")";
+  std::error_code failed;
+  if (fs::exists(folder, failed) && !fs::is_directory(folder, failed))
+  {
+    throw std::invalid_argument("Invalid value of " + given + " specified: "
+        "there is a file of that name; give a folder!");
+  }
+  Entries before;
+  const bool known = before.Load(path);
+  if (!known && fs::exists(folder / "runs.csv", failed))
+  {
+    throw std::invalid_argument("Invalid value of " + given + " specified: it "
+        "holds a 'runs.csv', but no 'settings.txt' that says of which study; "
+        "give another folder!");
+  }
+  if (known && restart)
+  {
+    // Only what a study has written.
+    for (const char* name : { "settings.txt", "runs.csv", "curves", "logs",
+        "data", "work" })
+      fs::remove_all(folder / name, failed);
+  }
+  else if (known)
+  {
+    for (const auto& entry : settings.parameters.All())
+    {
+      if (before.Text(entry.first) == entry.second)
+        continue;
+      const std::string old = before.Text(entry.first);
+      throw std::invalid_argument("The study in " + given + " has '--" +
+          entry.first + "' = '" + old + "', but '" + entry.second + "' was "
+          "asked for; give '" + old + "' to go on with it, '--restart' to "
+          "forget it, or another '--results_dir'!");
+    }
+    return;
+  }
+  fs::create_directories(folder, failed);
+  if (failed)
+  {
+    throw std::invalid_argument("Invalid value of " + given + " specified: it "
+        "cannot be made (" + failed.message() + "); give a folder that you may "
+        "write to!");
+  }
+  const std::string problem = WholeFile::Problem(path);
+  if (!problem.empty())
+  {
+    throw std::invalid_argument("Invalid value of " + given + " specified: it "
+        "cannot be written to (" + problem + "); give another folder!");
+  }
+  settings.parameters.Save(path);
+}
+
+Entries KeyOf(const Cell& cell,
+              const std::string& phase,
+              const double step,
+              const size_t seed)
+{
+  Entries key;
+  key.Set("phase", phase);
+  key.Set("algorithm", cell.algorithm ? cell.algorithm->name : "independent");
+  key.Set("ranks", std::to_string(cell.ranks));
+  key.Set("topology", cell.topology);
+  key.Set("slow", cell.slow);
+  key.Set("step_size", NumberText(step));
+  key.Set("seed", std::to_string(seed));
+  return key;
+}
+
+double TargetOf(const Settings& settings,
+                const Results& results,
+                const std::string& phase)
+{
+  if (std::isfinite(settings.target))
+    return settings.target;
+  Cell serial;
+  serial.algorithm = FindAlgorithm("sgd");
+  const double step = ChosenStep(settings, results, serial);
+  const Row* row = results.Find(KeyOf(serial, "tune", step, settings.seed));
+  if (!row || !Succeeded(*row))
+    return Unknown;
+  // Three digits are enough, and can be read.
+  return NumberOf(NumberText(row->Number((phase == "tune") ? "middle_loss" :
+      "middle_test_loss"), 3));
+}
+
+double ChosenStep(const Settings& settings,
+                  const Results& results,
+                  const Cell& cell)
+{
+  if (TuningRuns(settings, cell) == 0 || settings.steps.size() == 1)
+    return settings.steps.front();
+  // Without a target of its own, serial SGD is judged as the target is made.
+  const bool half = cell.algorithm->serial && !std::isfinite(settings.target);
+  double chosen = Unknown, bestTime = Unknown, bestLoss = Unknown;
+  bool any = false;
+  for (const double step : settings.steps)
+  {
+    const Row* row = results.Find(KeyOf(cell, "tune", step, settings.seed));
+    if (!row)
+      return Unknown;
+    if (!Succeeded(*row))
+      continue;
+    const double time = half ? Unknown : row->Number("time_to_target");
+    const double loss = row->Number(half ? "middle_loss" : "loss");
+    const bool better = !any ||
+        (std::isfinite(time) && !(bestTime <= time)) ||
+        (!std::isfinite(time) && !std::isfinite(bestTime) &&
+        std::isfinite(loss) && !(bestLoss <= loss));
+    if (!better)
+      continue;
+    any = true;
+    chosen = step;
+    bestTime = time;
+    bestLoss = loss;
+  }
+  // All have failed: the smallest is the one most likely to work.
+  return any ? chosen : *std::min_element(settings.steps.begin(),
+      settings.steps.end());
+}
+
+namespace {
+
+//! "3 min", "45 s".
+std::string DurationText(const double seconds)
+{
+  if (seconds < 90)
+    return std::to_string(int(std::ceil(seconds))) + " s";
+  if (seconds < 90 * 60)
+    return std::to_string(int(std::round(seconds / 60))) + " min";
+  return NumberText(std::round(seconds / 360) / 10) + " h";
+}
+
+std::string Now()
+{
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", std::localtime(&now));
+  return text;
+}
+
+/**
+ * What a process that failed said last: the line of its mistake, or else its
+ * last line.
+ */
+std::string LastWords(const std::string& path)
+{
+  std::ifstream file(path);
+  std::string line, last, fatal;
+  while (std::getline(file, line))
+  {
+    // Colours are for terminals.
+    for (size_t at; (at = line.find('\033')) != std::string::npos; )
+    {
+      const size_t end = line.find('m', at);
+      line.erase(at, end == std::string::npos ? end : end - at + 1);
+    }
+    const size_t mark = line.find("[FATAL] ");
+    if (mark != std::string::npos && fatal.empty())
+      fatal = line.substr(mark + 8);
+    else if (line.find_first_not_of(" -=*") != std::string::npos)
+      last = line;
+  }
+  return OneLine(fatal.empty() ? last : fatal).substr(0, 400);
+}
+
+//! Carries out the runs of one study.
+class Conductor
+{
+ public:
+  Conductor(const Settings& settings,
+            const std::function<void(const std::string&)>& prepare) :
+      settings(settings), prepare(prepare),
+      folder(fs::absolute(settings.resultsDir)), total(CountRuns(settings)),
+      terminal(isatty(STDERR_FILENO))
+  {
+    results.Open((folder / "runs.csv").string());
+    fs::create_directories(folder / "curves");
+    fs::create_directories(folder / "work");
+  }
+
+  int Conduct()
+  {
+    // One core for each rank, as serial SGD has one: unless set otherwise.
+    bool chosen = false;
+    for (const char* name : { "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+        "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS" })
+      chosen = chosen || std::getenv(name);
+    if (!chosen)
+      setenv("OMP_NUM_THREADS", "1", 1);
+
+    const Interruption interruption;
+    if (!results.Rows().empty())
+    {
+      std::cout << "Going on in '" << settings.resultsDir << "': "
+          << results.Rows().size() << " of " << total << " runs are there."
+          << std::endl;
+    }
+    const bool complete = Runs();
+    Wipe();
+    SavePage(settings, results);
+    if (!complete)
+    {
+      std::cout << "Interrupted: " << results.Rows().size() << " of " << total
+          << " runs are kept in '" << settings.resultsDir << "', and '"
+          << settings.reportFile << "' shows them.\nTo go on: "
+          << settings.command << std::endl;
+      return Interruption::Signal();
+    }
+    std::error_code ignored;
+    fs::remove_all(folder / "data", ignored);
+    fs::remove_all(folder / "work", ignored);
+    std::cout << "All " << total << " runs are in '" << settings.resultsDir
+        << "/runs.csv'; look at '" << settings.reportFile
+        << "' with a browser." << std::endl;
+    return 0;
+  }
+
+ private:
+  //! All that has to be run, in order; false if interrupted.
+  bool Runs()
+  {
+    const std::vector<Cell> cells = Cells(settings);
+    // What the machine can do.
+    for (const size_t ranks : settings.ranks)
+    {
+      for (const std::string& slow : settings.slow)
+      {
+        Cell cell;
+        cell.ranks = ranks;
+        cell.slow = slow;
+        if (!One(cell, "limit", settings.steps.front(), settings.seed))
+          return false;
+      }
+    }
+    // Step sizes, serial SGD's first: the target comes from it.
+    for (const Cell& cell : cells)
+    {
+      if (TuningRuns(settings, cell) == 0)
+        continue;
+      for (const double step : settings.steps)
+      {
+        if (!One(cell, "tune", step, settings.seed))
+          return false;
+      }
+    }
+    // Seed by seed: whatever else happens to the machine meanwhile happens to
+    // all algorithms.
+    for (size_t seed = 1; seed <= settings.seeds; ++seed)
+    {
+      for (const Cell& cell : cells)
+      {
+        if (!One(cell, "run", ChosenStep(settings, results, cell),
+            settings.seed + seed))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  //! One run, unless it is there; false if interrupted.
+  bool One(const Cell& cell,
+           const std::string& phase,
+           const double step,
+           const size_t seed)
+  {
+    const Entries key = KeyOf(cell, phase, step, seed);
+    ++number;
+    if (results.Find(key))
+      return true;
+    if (Interruption::Signal() != 0)
+      return false;
+    if (!prepared)
+    {
+      prepare((folder / "data").string());
+      prepared = true;
+    }
+
+    const bool limit = (phase == "limit");
+    const double target = limit ? Unknown : TargetOf(settings, results,
+        phase);
+    const double budget = limit ? std::min(settings.budget, 2.0) :
+        settings.budget;
+    const std::string curve = limit ? "" : "curves/" +
+        std::string(4 - std::min<size_t>(4, std::to_string(number).size()), '0')
+        + std::to_string(number) + ".csv";
+    const std::string runFile = (folder / "work" / "run.txt").string();
+    const std::string resultFile = (folder / "work" / "result.txt").string();
+    const std::string log = (folder / "work" / "log.txt").string();
+    Entries run = key;
+    run.Set("problem", settings.problem);
+    run.Set("layers", settings.layers);
+    run.Set("data", (folder / "data").string());
+    run.Set("batch_size", std::to_string(settings.batchSize));
+    run.Set("budget", budget);
+    run.Set("timeout", settings.timeout);
+    run.Set("target", target);
+    run.Set("judged_on", (phase == "tune") ? "validation" : "test");
+    if (phase == "tune" && cell.algorithm->serial &&
+        !std::isfinite(settings.target))
+      run.Set("gives_target", "yes");
+    run.Set("curve_file", limit ? "" : (folder / curve).string());
+    run.Set("result_file", resultFile);
+    run.Save(runFile);
+    std::error_code ignored;
+    fs::remove(resultFile, ignored);
+
+    const std::string about = About(cell, phase, step, seed);
+    std::vector<std::string> command = { cli::SelfPath(), "--run_file",
+        runFile };
+    std::string mpirun;
+    if (cell.ranks > 1 && !(cell.algorithm && cell.algorithm->threads))
+    {
+      mpirun = cli::PrepareMpirun(cell.ranks);
+      command.insert(command.begin(), { mpirun, "-n",
+          std::to_string(cell.ranks) });
+    }
+    Row row = key;
+    row.Set("run", std::to_string(number));
+    row.Set("started", Now());
+    const auto start = std::chrono::steady_clock::now();
+    const auto elapsed = [&]()
+    {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+          start).count();
+    };
+    const Ending ending = RunProcess(command, log, settings.timeout,
+        [&]() { Show(about, elapsed()); });
+    if (ending.interrupted)
+      return false;
+    if (ending.startError != 0)
+    {
+      Wipe();
+      throw std::runtime_error(mpirun.empty() ? "'" + command[0] + "' cannot "
+          "be started (" + std::strerror(ending.startError) + ")!" :
+          cli::MpirunProblem(mpirun, std::strerror(ending.startError)) + "!");
+    }
+
+    Entries result;
+    if (ending.Fine() && result.Load(resultFile))
+    {
+      for (const auto& entry : result.All())
+        row.Set(entry.first, entry.second);
+    }
+    else
+    {
+      row.Set("status", ending.timeout ? "timeout" : "failed");
+      row.Set("reason", ending.timeout ? "not done after " +
+          DurationText(settings.timeout) : Failure(ending, log));
+      fs::create_directories(folder / "logs", ignored);
+      fs::rename(log, folder / "logs" / (std::to_string(number) + ".txt"),
+          ignored);
+    }
+    row.Set("target_loss", target);
+    row.Set("judged_on", run.Text("judged_on"));
+    row.Set("oversubscribed", cell.ranks > std::max(1u,
+        std::thread::hardware_concurrency()) ? "yes" : "no");
+    row.Set("curve", fs::exists(folder / curve, ignored) ? curve : "");
+    row.Set("wall_seconds", elapsed());
+    results.Add(row);
+    spent += elapsed();
+    ++made;
+    Say(about, row);
+    return true;
+  }
+
+  //! Why a process failed.
+  static std::string Failure(const Ending& ending, const std::string& log)
+  {
+    const std::string words = LastWords(log);
+    const std::string how = (ending.signal != 0) ? "ended by signal " +
+        std::to_string(ending.signal) + " (" + strsignal(ending.signal) + ")" :
+        (ending.status != 0) ? "exit status " + std::to_string(ending.status) :
+        "it left no result";
+    return how + (words.empty() ? "" : ": " + words);
+  }
+
+  static std::string About(const Cell& cell,
+                           const std::string& phase,
+                           const double step,
+                           const size_t seed)
+  {
+    std::string text = (phase == "limit") ? "limit of the machine" :
+        cell.algorithm->label;
+    if (phase == "limit" || !cell.algorithm->serial)
+      text += ", " + Counted(cell.ranks, "rank");
+    if (!cell.topology.empty() && cell.topology != "complete")
+      text += ", " + cell.topology;
+    if (!cell.slow.empty())
+      text += ", slow " + cell.slow;
+    if (phase == "tune")
+      text += ", step " + NumberText(step) + " (tuning)";
+    else if (phase == "run")
+      text += ", seed " + std::to_string(seed);
+    return text;
+  }
+
+  double Left() const
+  {
+    const double each = (made > 0) ? spent / double(made) :
+        settings.budget + Overhead;
+    return each * double(total - std::min(total, results.Rows().size()));
+  }
+
+  //! A line for a run that has ended.
+  void Say(const std::string& about, const Row& row)
+  {
+    const std::string status = row.Text("status");
+    const std::string target = row.Text("target_loss");
+    const std::string loss = NumberText(row.Number("loss"), 4);
+    const std::string seconds = NumberText(row.Number("seconds"), 3) + " s";
+    std::string text;
+    if (row.Text("phase") == "limit" && Succeeded(row))
+    {
+      text = NumberText(row.Number("gradients_per_second"), 4) +
+          " gradients/s";
+    }
+    else if (status == "target")
+    {
+      text = "target " + NumberText(row.Number("target_loss"), 4) + " after " +
+          NumberText(row.Number("time_to_target"), 3) + " s";
+    }
+    else if (status == "ok")
+    {
+      text = "loss " + loss + " after " + seconds + (target.empty() ? "" :
+          ", target " + NumberText(row.Number("target_loss"), 4) +
+          " not reached");
+    }
+    else
+      text = status + ": " + row.Text("reason");
+    Wipe();
+    std::cout << "[" << number << "/" << total << "] " << about << ": " << text
+        << "; " << DurationText(Left()) << " left" << std::endl;
+  }
+
+  //! On a terminal: what runs now.
+  void Show(const std::string& about, const double seconds)
+  {
+    if (!terminal)
+      return;
+    Wipe();
+    const std::string line = "[" + std::to_string(number) + "/" +
+        std::to_string(total) + "] " + about + ": " +
+        std::to_string(int(seconds)) + " s";
+    shown = line.size();
+    std::fputs(line.c_str(), stderr);
+    std::fflush(stderr);
+  }
+
+  void Wipe()
+  {
+    if (shown > 0)
+    {
+      std::fputs(("\r" + std::string(shown, ' ') + "\r").c_str(), stderr);
+      std::fflush(stderr);
+    }
+    shown = 0;
+  }
+
+  const Settings& settings;
+  const std::function<void(const std::string&)>& prepare;
+  fs::path folder;
+  size_t total;
+  bool terminal;
+  Results results;
+  bool prepared = false;
+  size_t number = 0;
+  size_t made = 0;
+  double spent = 0;
+  size_t shown = 0;
+};
+
+} // namespace
+
+int Conduct(const Settings& settings,
+            const std::function<void(const std::string&)>& prepare)
+{ return Conductor(settings, prepare).Conduct(); }
+
+} // namespace study
+} // namespace dasgd

@@ -1,0 +1,62 @@
+/**
+ * @file study.hpp
+ *
+ * Carries a study out: starts one run after the other, and keeps what they
+ * found.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_BINDINGS_STUDY_STUDY_HPP
+#define DASGD_BINDINGS_STUDY_STUDY_HPP
+
+#include "plan.hpp"
+#include "results.hpp"
+
+#include <functional>
+
+namespace dasgd {
+namespace study {
+
+/**
+ * Look at the folder for results: is what is there of the same study?  Makes
+ * the folder and writes the parameters if there is nothing.
+ *
+ * @param restart Forget what is there.
+ * @throw std::exception that names the first parameter that differs.
+ */
+void OpenFolder(const Settings& settings, bool restart);
+
+/**
+ * Make all runs that have not been made, and write the page.
+ *
+ * @param prepare Writes the points to the folder it is given; called if there
+ *     are runs left to make.
+ * @return The signal that interrupted it; 0 if it is complete.
+ */
+int Conduct(const Settings& settings,
+            const std::function<void(const std::string&)>& prepare);
+
+//! The step that was chosen for a cell; not a number if there is none yet.
+double ChosenStep(const Settings& settings,
+                  const Results& results,
+                  const Cell& cell);
+
+/**
+ * The loss to reach; not a number while it is not known.
+ *
+ * @param phase "tune": on the validation points; "run": on the test points.
+ */
+double TargetOf(const Settings& settings,
+                const Results& results,
+                const std::string& phase);
+
+//! The columns by which a run of a cell is found.
+Entries KeyOf(const Cell& cell,
+              const std::string& phase,
+              double step,
+              size_t seed);
+
+} // namespace study
+} // namespace dasgd
+
+#endif

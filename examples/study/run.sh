@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+#
+# The part of the study that runs on virtual time, and its figures.
+# run.sh --help tells how to call it.
+#
+# dasgd is free software under the 3-clause BSD license; see LICENSE.
+set -euo pipefail
+
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+root="$(cd "$here/../.." && pwd)"
+program="${BUILD_DIR:-$root/build}/examples/study/dasgd_virtual_study"
+out="$PWD/virtual-study"
+figures_only=no
+experiments=() more=()
+
+usage()
+{
+  cat << END
+usage: run.sh [option...] [ring] [scaling]
+
+Compares the algorithms on machines that are only described, and draws figures:
+
+  ring     16 ranks on a ring, one of them 1, 2 and 4 times slower
+  scaling  4 to 256 ranks, DASGD by topology, all-reduce, parameter server
+
+Both by default, which takes about an hour of one core.  A study that was interrupted
+goes on where it was.
+
+  --out FOLDER  where CSV files and figures go (default: ./virtual-study)
+  --figures     draw what is in FOLDER, run nothing
+  --help        print this
+
+Other options are handed to dasgd_virtual_study, whose own --help tells them.  It is
+looked for in build/examples/study (BUILD_DIR names another folder than build).
+END
+}
+
+die() { echo "run.sh: $*" >&2; exit 1; }
+
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --out) [ $# -gt 1 ] || die "--out needs a folder"; out="$2"; shift ;;
+    --figures) figures_only=yes ;;
+    --help | -h) usage; exit 0 ;;
+    ring | scaling) experiments+=("$1") ;;
+    --*) [ $# -gt 1 ] || die "$1 needs a value"; more+=("$1" "$2"); shift ;;
+    *) die "'$1' is not known; --help tells what is" ;;
+  esac
+  shift
+done
+[ ${#experiments[@]} -gt 0 ] || experiments=(ring scaling)
+[ -x "$program" ] || [ $figures_only = yes ] ||
+  die "there is no $program; build the project first: cmake -B build && cmake --build build"
+command -v gnuplot > /dev/null ||
+  die "gnuplot is missing; cmake/dependencies.sh --tests installs it"
+mkdir -p "$out" || die "cannot make the folder $out; name another by --out"
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+# summary <experiment>: means and standard deviations over seeds, one line for each
+# algorithm on each machine: name, ranks, slow, step, runs that reached the target,
+# seconds, sd, gradients, gradients per second, idle share, bytes, staleness.
+summary()
+{
+  awk -F, '$1 == "run" {
+      k = ($3 == "" ? $2 : $2 " " $3) "," $4 "," $5 "," $6
+      if (!(k in c)) order[++keys] = k
+      c[k]++
+      if ($8 == 1) { r[k]++; s[k] += $9; q[k] += $9 ^ 2; g[k] += $10 }
+      f[k] += $11; i[k] += $12; b[k] += $13; t[k] += $14
+    }
+    END {
+      print "algorithm,ranks,slow,step,reached,seconds,sd,gradients," \
+          "gradients_per_second,idle,bytes_per_gradient,staleness"
+      for (j = 1; j <= keys; ++j) {
+        k = order[j]; n = r[k] > 0 ? r[k] : 1
+        v = r[k] > 1 ? (q[k] - s[k] ^ 2 / n) / (n - 1) : 0
+        printf "%s,%d of %d,%.4g,%.2g,%.0f,%.4g,%.3f,%.0f,%.3g\n", k, r[k],
+            c[k], s[k] / n, sqrt(v > 0 ? v : 0), g[k] / n, f[k] / c[k],
+            i[k] / c[k], b[k] / c[k], t[k] / c[k]
+      }
+    }' "$out/$1.csv" > "$out/$1_summary.csv"
+}
+
+for name in "${experiments[@]}"; do
+  [ $figures_only = yes ] ||
+    "$program" "$name" --out "$out" ${more[@]+"${more[@]}"}
+  [ -e "$out/$name.csv" ] || die "there is no $out/$name.csv"
+  summary "$name"
+  gnuplot -e "name = '$name'; folder = '$out'" "$here/figure.gp"
+  echo "$out/$name.svg"
+done

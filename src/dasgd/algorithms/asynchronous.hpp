@@ -1,0 +1,225 @@
+/**
+ * @file asynchronous.hpp
+ *
+ * Asynchronous algorithms over MPI, as the optimizers run them.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_ALGORITHMS_ASYNCHRONOUS_HPP
+#define DASGD_ALGORITHMS_ASYNCHRONOUS_HPP
+
+#include "../core/report.hpp"
+#include "../transport/mpi_transport.hpp"
+#include "adpsgd_worker.hpp"
+#include "dasgd_worker.hpp"
+#include "dpsgd_worker.hpp"
+#include "outcome.hpp"
+#include "run.hpp"
+#include "server_worker.hpp"
+#include "swift_worker.hpp"
+
+#include <unistd.h>
+
+namespace dasgd {
+
+/**
+ * The seam between the optimizers and what they run.  An algorithm has a name,
+ * options of its own, and a Run() that returns on all ranks, whatever happened:
+ * handshake, data, callbacks, the last copy and the report are the same for all
+ * algorithms.
+ *
+ * @tparam RuleType Makes the worker; see DasgdRule.
+ */
+template<typename RuleType>
+struct Asynchronous
+{
+  using Rule = RuleType;
+  using Options = typename RuleType::Options;
+
+  static const char* Name() { return RuleType::Name(); }
+
+  //! What frames travel over.
+  static Topology Links(const Topology& chosen,
+                        const Options& options,
+                        const size_t ranks)
+  {
+    if constexpr (std::is_same<RuleType, ServerRule>::value)
+      return ServerRule::Star(options, ranks);
+    else
+      return chosen;
+  }
+
+  static std::string TopologyName(const Topology& chosen,
+                                  const Options& options)
+  {
+    if constexpr (std::is_same<RuleType, ServerRule>::value)
+      return "star around rank " + std::to_string(options.ServerRank());
+    else
+      return chosen.Name();
+  }
+
+  //! Whose model is everyone's in the end.
+  static std::string FinalModel(const Options& options)
+  {
+    if constexpr (std::is_same<RuleType, ServerRule>::value)
+      return "the model of rank " + std::to_string(options.ServerRank());
+    else
+      return RuleType::averages ? "their mean" : "rank 0's model";
+  }
+
+  //! Does each rank go at its own pace, and does none wait by nature?
+  static constexpr bool independent = !RuleType::waits;
+
+  //! Does a rank compute gradients?
+  static bool Computes(const Options& options,
+                       const size_t ranks,
+                       const size_t rank)
+  {
+    if constexpr (std::is_same<RuleType, ServerRule>::value)
+      return ranks == 1 || rank != options.ServerRank();
+    else
+      return true;
+  }
+
+  /**
+   * Is there a reason not to start?  A topology whose relays keep a sum for
+   * each origin may need more memory than there is.
+   *
+   * @param vectorBytes Bytes of the model.
+   * @return What is wrong, or nothing.
+   */
+  static std::string Complaint(const RunSettings& settings,
+                               const Options& options,
+                               const size_t ranks,
+                               const size_t rank,
+                               const size_t vectorBytes)
+  {
+    std::string complaint = OnlyOf(Name(), settings, RuleType::topologies,
+        RuleType::formats);
+    if (complaint.empty())
+      complaint = RuleType::Complaint(options, ranks);
+    if (!complaint.empty())
+      return complaint;
+    const Routes routes(Links(settings.topology, options, ranks), ranks, rank);
+    const double needed = double(vectorBytes) * double(RuleType::Vectors(routes,
+        settings));
+    const double there = double(sysconf(_SC_PHYS_PAGES)) *
+        double(sysconf(_SC_PAGESIZE));
+    if (needed <= there)
+      return "";
+    return "topology " + TopologyName(settings.topology, options) + " may need "
+        "up to " + report::Bytes(std::uint64_t(needed)) + " for vectors of the "
+        "model, but the machine has " + report::Bytes(std::uint64_t(there)) +
+        "; choose \"exponential\" or \"tree\", which keep fewer.";
+  }
+
+  /**
+   * @param comm The ranks.
+   * @param settings How they are connected, and the like.
+   * @param options The algorithm's own.
+   * @param iterate The model, the same on all ranks at the start.
+   * @param elements Its number of elements.
+   * @param problem What to train (see Courier).
+   */
+  template<typename ElemType, typename ProblemType>
+  static Outcome Run(const MpiCommunicator& comm,
+                     const RunSettings& settings,
+                     const Options& options,
+                     ElemType* iterate,
+                     const size_t elements,
+                     ProblemType& problem)
+  {
+    // Alone they are all the same.
+    if constexpr (!std::is_same<RuleType, DasgdRule>::value)
+    {
+      if (comm.Size() == 1)
+      {
+        return Asynchronous<DasgdRule>::Run(comm, settings,
+            DasgdRule::Options(), iterate, elements, problem);
+      }
+    }
+    Outcome outcome;
+    try
+    {
+      const Routes routes(Links(settings.topology, options, comm.Size()),
+          comm.Size(), comm.Rank());
+      const auto made = RuleType::Make(routes, settings, options, iterate,
+          elements, problem);
+      auto& worker = *made;
+      worker.Reserve();
+      if (settings.history)
+        worker.Record(*settings.history);
+      if (settings.live)
+        *settings.live = &worker.Counts();
+
+      MpiTransport::Options links;
+      links.buffers = settings.sharedMemory ? worker.MaxBuffers() : 0;
+      links.crowded = settings.crowded;
+      links.alert = RuleType::waits;
+      MpiTransport transport(comm, worker.SendTo(), worker.ReceiveFrom(),
+          settings.window, worker.Pool(), links);
+      dasgd::Run(worker, transport);
+
+      if (settings.live)
+        *settings.live = nullptr;
+      outcome.stopped = (worker.Stop() != nullptr);
+      if (outcome.stopped)
+        outcome.stop = *worker.Stop();
+      outcome.exception = worker.Exception();
+      outcome.counts = worker.Counts();
+      outcome.counts.peakVectors = worker.Pool().Peak() +
+          settings.format.Vectors(sizeof(ElemType)) + settings.window *
+          (worker.ReceiveFrom().size() - transport.Borrowed());
+      outcome.counts.deviation = Unite(comm, settings, options, iterate,
+          elements);
+    }
+    catch (const std::exception& e)
+    {
+      // What the user's code throws never gets here: the worker turns it into
+      // a fact.  This is the transport's own failure, a malformed frame, or
+      // memory that one rank lacks.
+      comm.Abort(e.what());
+    }
+    return outcome;
+  }
+
+ private:
+  //! Where models differ by nature, make them one; returns how far this one was
+  //! off.
+  template<typename ElemType>
+  static double Unite(const MpiCommunicator& comm,
+                      const RunSettings& settings,
+                      const Options& options,
+                      ElemType* iterate,
+                      const size_t elements)
+  {
+    double deviation = 0;
+    if constexpr (RuleType::averages)
+    {
+      std::vector<ElemType> mine(iterate, iterate + elements);
+      comm.Sum(iterate, elements, settings.crowded);
+      for (size_t i = 0; i < elements; ++i)
+      {
+        iterate[i] /= ElemType(comm.Size());
+        deviation = std::max(deviation, std::abs(double(iterate[i]) -
+            double(mine[i])));
+      }
+    }
+    if constexpr (std::is_same<RuleType, ServerRule>::value)
+    {
+      comm.Broadcast(iterate, elements * sizeof(ElemType),
+          options.ServerRank());
+    }
+    return deviation;
+  }
+};
+
+using DasgdAlgorithm = Asynchronous<DasgdRule>;
+using DpsgdAlgorithm = Asynchronous<DpsgdRule>;
+using AdpsgdAlgorithm = Asynchronous<AdpsgdRule>;
+using SwiftAlgorithm = Asynchronous<SwiftRule>;
+using ServerAlgorithm = Asynchronous<ServerRule>;
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,243 @@
+/**
+ * @file dpsgd_worker.hpp
+ *
+ * Decentralized parallel SGD: in every round each rank averages its model with
+ * those of its neighbours, and takes a step.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_ALGORITHMS_DPSGD_WORKER_HPP
+#define DASGD_ALGORITHMS_DPSGD_WORKER_HPP
+
+#include "../core/mixing.hpp"
+#include "courier.hpp"
+#include "run_settings.hpp"
+
+#include <memory>
+
+namespace dasgd {
+
+/**
+ * One rank of D-PSGD (Lian et al., 2017).  In a round rank i sends its model to
+ * its neighbours, computes a gradient at it, and once all their models of this
+ * round are here becomes x_i = sum_j W_ij x_j - step * gradient.  It waits for
+ * its neighbours, and for nobody else.
+ *
+ * The mean of all models moves by the mean of all steps as long as all ranks take
+ * part in the same rounds.  So a rank that has no work left goes on averaging,
+ * and all end after the same round: the last one in which a rank computed, and as
+ * many more as it takes for that to be known to all, since news travel with the
+ * models, one hop in each round.
+ */
+template<typename ElemType, typename ProblemType>
+class DpsgdWorker : public Courier<DpsgdWorker<ElemType, ProblemType>, ElemType,
+    ProblemType>
+{
+ public:
+  /**
+   * @param mixing The weights of this rank's neighbours.
+   * @param hops The most hops between any two ranks.
+   */
+  DpsgdWorker(const Routes& routes,
+              const Mixing& mixing,
+              const size_t hops,
+              const size_t window,
+              ElemType* iterate,
+              const size_t elements,
+              ProblemType& problem) :
+      BaseType(routes, Neighbours::BothWays(routes), window,
+          window * mixing.Neighbours().size() + 1, iterate, elements, problem),
+      mixing(mixing),
+      hops(hops),
+      sent(mixing.Neighbours().size(), false),
+      rounds(mixing.Neighbours().size(), 0)
+  {
+    for (Sum& sum : sums)
+      sum.values.assign(elements, 0);
+    this->counts.vectorBound = 2 + 2 * window * mixing.Neighbours().size() + 1;
+  }
+
+  bool HasWork() { return BaseType::HasWork() && !computed; }
+
+  //! Compute the gradient of this round.
+  void Compute()
+  {
+    this->Begin();
+    computed = true;
+    this->Guard([&]()
+    {
+      if (problem.Compute(entry))
+      {
+        this->Announce(entry);
+        hasStep = true;
+      }
+    });
+    this->Conclude();
+    Advance();
+  }
+
+  //! Add a neighbour's model to the sum of its round.
+  void Receive(const std::uint8_t* bytes, const size_t size, const size_t from)
+  {
+    this->Read(bytes, size, from);
+    if (frame.vector)
+    {
+      const size_t link = size_t(std::lower_bound(mixing.Neighbours().begin(),
+          mixing.Neighbours().end(), from) - mixing.Neighbours().begin());
+      // A neighbour may be one round ahead: it had our model of this round.
+      const std::uint64_t its = ++rounds[link];
+      if (its != round && its != round + 1)
+      {
+        throw WireError("a model of round " + std::to_string(its) +
+            " came from rank " + std::to_string(from) + " in round " +
+            std::to_string(round));
+      }
+      Sum& sum = sums[its % 2];
+      const ElemType weight = ElemType(mixing.Weights()[link]);
+      for (size_t i = 0; i < this->limits.elements; ++i)
+        sum.values[i] += weight * frame.vector[i];
+      ++sum.models;
+    }
+    this->Accept(false);
+    Advance();
+  }
+
+  template<typename TransportType>
+  bool Send(TransportType& transport)
+  {
+    bool moved = BaseType::Send(transport);
+    while (Advance())
+      moved = BaseType::Send(transport) || moved;
+    return moved;
+  }
+
+ private:
+  using BaseType = Courier<DpsgdWorker, ElemType, ProblemType>;
+  friend BaseType;
+  using typename BaseType::Box;
+  using BaseType::frame;
+  using BaseType::iterate;
+  using BaseType::pool;
+  using BaseType::problem;
+
+  //! The weighted models of neighbours in one round, and how many there are.
+  struct Sum
+  {
+    std::vector<ElemType> values;
+    size_t models = 0;
+  };
+
+  bool Loads(const size_t link) const { return !sent[link] && !Settled(); }
+
+  //! The model goes with the last of the news, so that whoever has the model of
+  //! a round has all that was known before it.
+  void Load(const size_t link, Box& box, FrameHeader& header, Buffer&)
+  {
+    if (!Loads(link) || this->waiting[link] > 1)
+      return;
+    box.buffer = pool.Take();
+    std::copy(iterate, iterate + this->limits.elements,
+        FrameVector<ElemType>(box.buffer));
+    header.elements = this->limits.elements;
+    sent[link] = true;
+  }
+
+  /**
+   * Has this rank taken part in the last round?  A rank has computed in at most
+   * one round more than it has gradients, and says that it has finished before
+   * the next.
+   */
+  bool Settled() const
+  {
+    return this->finalsMissing == 0 && round > 1 + hops + *std::max_element(
+        this->version.begin(), this->version.end());
+  }
+
+  //! End this round, if all that belongs to it is here and has been sent.
+  bool Advance()
+  {
+    Sum& sum = sums[round % 2];
+    if ((!computed && !this->finished) || Settled() ||
+        sum.models < mixing.Neighbours().size() ||
+        std::find(sent.begin(), sent.end(), false) != sent.end())
+      return false;
+    const ElemType own = ElemType(mixing.Own());
+    for (size_t i = 0; i < this->limits.elements; ++i)
+    {
+      iterate[i] = own * iterate[i] + sum.values[i];
+      sum.values[i] = 0;
+    }
+    sum.models = 0;
+    sent.assign(sent.size(), false);
+    ++round;
+    computed = false;
+    if (hasStep)
+    {
+      hasStep = false;
+      this->Guard([&]()
+      {
+        problem.Step(double(problem.BatchPoints()));
+        problem.Applied(entry);
+        problem.Stepped();
+        problem.Settle();
+      });
+    }
+    this->Conclude();
+    return true;
+  }
+
+  Mixing mixing;
+  size_t hops;
+  //! The round under way, from 1.
+  std::uint64_t round = 1;
+  bool computed = false;
+  //! Is there a gradient to step along, and which?
+  bool hasStep = false;
+  ManifestEntry entry;
+  //! Per neighbour: has it been sent our model of this round, and how many
+  //! models have come from it?
+  std::vector<bool> sent;
+  std::vector<std::uint64_t> rounds;
+  //! Of this round and the next.
+  Sum sums[2];
+};
+
+//! D-PSGD as an algorithm; see Asynchronous.
+struct DpsgdRule
+{
+  static const char* Name() { return "DPSGD"; }
+  //! Are models averaged in the end?  Can the topology be chosen, and the format
+  //! of vectors?  Is waiting for others part of it?
+  static constexpr bool averages = true;
+  static constexpr bool topologies = true;
+  static constexpr bool formats = false;
+  static constexpr bool waits = true;
+
+  //! It has no options of its own.
+  struct Options { };
+  static std::string Complaint(const Options&, size_t) { return ""; }
+  template<typename HandshakeType>
+  static void Agree(const Options&, HandshakeType&) { }
+
+  template<typename ElemType, typename ProblemType>
+  static auto Make(const Routes& routes,
+                   const RunSettings& settings,
+                   const Options& ,
+                   ElemType* iterate,
+                   const size_t elements,
+                   ProblemType& problem)
+  {
+    return std::make_unique<DpsgdWorker<ElemType, ProblemType>>(
+        routes, Mixing(settings.topology,
+        routes.Ranks(), routes.Rank()), settings.topology.Hops(routes.Ranks()),
+        settings.window, iterate, elements, problem);
+  }
+
+  //! Vectors that it may hold at a time.
+  static size_t Vectors(const Routes& routes, const RunSettings& settings)
+  { return 3 + 2 * settings.window * routes.BothWays().size(); }
+};
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,330 @@
+/**
+ * @file round_worker.hpp
+ *
+ * Synchronous SGD in rounds: all ranks compute, then all become the same.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_ALGORITHMS_ROUND_WORKER_HPP
+#define DASGD_ALGORITHMS_ROUND_WORKER_HPP
+
+#include "../core/fact.hpp"
+#include "../core/manifest.hpp"
+#include "../core/rank_report.hpp"
+
+#include <cstring>
+#include <exception>
+#include <type_traits>
+
+namespace dasgd {
+
+//! What is averaged at the end of a round.
+enum class Averaged
+{
+  //! Gradients: one step for all, along their mean.
+  Gradients,
+  //! Models, after steps of one's own.
+  Models
+};
+
+//! Bytes that each of n ranks sends to sum a vector over all, going by the
+//! scheme that sends the least: every rank sums one part of it.
+inline std::uint64_t AllreduceBytes(const size_t ranks, const size_t bytes)
+{ return 2 * std::uint64_t(bytes) * (ranks - 1) / ranks; }
+
+/**
+ * One rank of a synchronous algorithm.  Whoever drives it (RunRounds() over MPI,
+ * RoundSimulation on virtual time) calls, for each round until it is Over(),
+ * Compute(), shows all ranks the news of all, then puts into Vector() of each
+ * the sum over all ranks, if anybody Computed(), and calls Finish().
+ *
+ * @tparam ProblemType See Courier.
+ */
+template<typename ElemType, typename ProblemType>
+class RoundWorker
+{
+ public:
+  /**
+   * @param averaged What is averaged.
+   * @param period Gradients that each rank computes in a round.
+   * @param iterate The model, updated in place.
+   * @param elements Its number of elements.
+   */
+  RoundWorker(const Averaged averaged,
+              const size_t period,
+              const size_t ranks,
+              const size_t rank,
+              ElemType* iterate,
+              const size_t elements,
+              ProblemType& problem) :
+      averaged(averaged),
+      // Alone there is nothing to wait for, and nothing is judged later.
+      period(ranks == 1 ? 1 : period),
+      ranks(ranks),
+      rank(rank),
+      iterate(iterate),
+      elements(elements),
+      problem(problem),
+      entries(this->period),
+      news(sizeof(News) + this->period * sizeof(ManifestEntry))
+  { }
+
+  void Start()
+  {
+    Guard([&]() { problem.Begin(); });
+  }
+
+  //! Compute this round's gradients, and write the news.
+  void Compute()
+  {
+    computed = 0;
+    if (!exception)
+    {
+      Guard([&]()
+      {
+        while (computed < period && problem.HasWork() && !problem.Verdict())
+        {
+          if (!problem.Compute(entries[computed]))
+            break;
+          ManifestEntry& entry = entries[computed];
+          entry.origin = std::uint32_t(rank);
+          entry.first = counts.computed + 1;
+          entry.versioned = false;
+          ++counts.computed;
+          counts.points = entry.points;
+          ++computed;
+          if (averaged == Averaged::Models)
+          {
+            problem.Step(double(problem.BatchPoints()));
+            problem.Stepped();
+          }
+        }
+      });
+    }
+
+    News mine;
+    mine.computed = computed;
+    mine.points = (computed > 0) ? problem.BatchPoints() : 0;
+    const Fact* verdict = exception ? &failure : problem.Verdict();
+    mine.stops = (verdict != nullptr);
+    mine.more = !mine.stops && problem.HasWork();
+    if (verdict)
+    {
+      own = *verdict;
+      own.kind = Fact::Kind::Stop;
+      own.origin = std::uint32_t(rank);
+      own.count = counts.computed + (verdict->reason == StopReason::NonFinite);
+      mine.reason = own.reason;
+      mine.count = own.count;
+      mine.value = own.value;
+    }
+    std::memcpy(news.data(), &mine, sizeof(mine));
+    std::memcpy(news.data() + sizeof(mine), entries.data(),
+        entries.size() * sizeof(ManifestEntry));
+  }
+
+  //! What all others have to know of this round; of the same size everywhere.
+  const std::vector<std::uint8_t>& TheNews() const { return news; }
+
+  //! Read everybody's, one after the other.
+  void Hear(const std::uint8_t* all)
+  {
+    bool more = false;
+    computing = 0;
+    batches = 0;
+    heard.clear();
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      const std::uint8_t* bytes = all + i * news.size();
+      News their;
+      std::memcpy(&their, bytes, sizeof(their));
+      for (size_t k = 0; k < their.computed; ++k)
+      {
+        heard.emplace_back();
+        std::memcpy(&heard.back(), bytes + sizeof(their) +
+            k * sizeof(ManifestEntry), sizeof(ManifestEntry));
+      }
+      computing += (their.computed > 0);
+      batches += double(their.points);
+      more = more || their.more;
+      if (!their.stops)
+        continue;
+      Fact fact;
+      fact.kind = Fact::Kind::Stop;
+      fact.origin = std::uint32_t(i);
+      fact.reason = their.reason;
+      fact.count = their.count;
+      fact.value = their.value;
+      if (!stopped || Outweighs(fact, stop))
+        stop = fact;
+      stopped = true;
+    }
+    over = stopped || (!more && computing == 0);
+    if (averaged == Averaged::Gradients && computing > 0 && computed == 0)
+      std::fill(Vector(), Vector() + elements, ElemType(0));
+  }
+
+  //! Did anybody compute a gradient in this round?
+  bool Computed() const { return computing > 0; }
+
+  //! This rank's part of what is summed, which becomes the sum.
+  ElemType* Vector()
+  { return (averaged == Averaged::Models) ? iterate : problem.Gradient(); }
+
+  //! Make use of the sum, and judge progress.
+  void Finish()
+  {
+    if (computing == 0)
+      return;
+    const size_t divisor = (averaged == Averaged::Models) ? ranks : computing;
+    if (divisor > 1)
+    {
+      ElemType* sum = Vector();
+      for (size_t i = 0; i < elements; ++i)
+        sum[i] /= ElemType(divisor);
+    }
+    counts.applied += heard.size();
+    Guard([&]()
+    {
+      // The mean gradient is one of a mean batch.
+      if (averaged == Averaged::Gradients)
+        problem.Step(batches / double(computing));
+      for (const ManifestEntry& entry : heard)
+      {
+        if (averaged == Averaged::Gradients)
+          counts.staleness.Add(0);
+        problem.Applied(entry);
+      }
+      if (averaged == Averaged::Gradients)
+        problem.Stepped();
+      problem.Settle();
+    });
+  }
+
+  bool Over() const { return over; }
+
+  //! Why the run ended, if it was stopped; without the text.
+  const Fact* Stop() const { return stopped ? &stop : nullptr; }
+  //! What this rank says of its own reason.
+  const std::string& Text() const { return own.text; }
+  std::exception_ptr Exception() const { return exception; }
+  const RankReport& Counts() const { return counts; }
+  RankReport& Counts() { return counts; }
+
+ private:
+  //! The gradients' entries follow it.
+  struct News
+  {
+    std::uint64_t computed = 0;
+    //! Points of the last batch.
+    std::uint64_t points = 0;
+    //! Is there work left for this rank?
+    bool more = false;
+    bool stops = false;
+    StopReason reason = StopReason::Budget;
+    std::uint64_t count = 0;
+    double value = 0;
+  };
+  static_assert(std::is_trivially_copyable<News>::value &&
+                std::is_trivially_copyable<ManifestEntry>::value,
+      "News are sent as they are.");
+
+  //! Run something of the user's; what it throws ends the run.
+  template<typename ActionType>
+  void Guard(ActionType&& action)
+  {
+    if (exception)
+      return;
+    try
+    {
+      action();
+      return;
+    }
+    catch (const std::exception& e)
+    {
+      failure.text = std::string(e.what()).substr(0, Fact::MaxText);
+      exception = std::current_exception();
+    }
+    catch (...)
+    {
+      failure.text = "an exception that is not a std::exception";
+      exception = std::current_exception();
+    }
+    failure.reason = StopReason::Error;
+  }
+
+  Averaged averaged;
+  size_t period;
+  size_t ranks;
+  size_t rank;
+  ElemType* iterate;
+  size_t elements;
+  ProblemType& problem;
+
+  //! This rank's gradients of the round, and all ranks'.
+  std::vector<ManifestEntry> entries;
+  size_t computed = 0;
+  std::vector<ManifestEntry> heard;
+  //! Ranks that computed, and points of their batches.
+  size_t computing = 0;
+  double batches = 0;
+  std::vector<std::uint8_t> news;
+
+  bool over = false;
+  bool stopped = false;
+  Fact stop;
+  Fact own;
+  Fact failure;
+  std::exception_ptr exception;
+  RankReport counts;
+};
+
+//! Mini-batch SGD: one step for all, along the mean of all ranks' gradients.
+struct AllreduceRule
+{
+  static const char* Name() { return "AllreduceSGD"; }
+  static constexpr Averaged averaged = Averaged::Gradients;
+
+  //! It has no options of its own.
+  struct Options { };
+  static std::string Complaint(const Options&) { return ""; }
+  template<typename HandshakeType>
+  static void Agree(const Options&, HandshakeType&) { }
+  //! Gradients of each rank in a round.
+  static size_t Period(const Options&) { return 1; }
+};
+
+//! Local SGD (Stich, 2019): steps of one's own, and from time to time all models
+//! become their mean.
+struct LocalRule
+{
+  static const char* Name() { return "LocalSGD"; }
+  static constexpr Averaged averaged = Averaged::Models;
+
+  class Options
+  {
+   public:
+    //! Get after how many steps models are averaged (default 8).
+    size_t Period() const { return period; }
+    //! Modify after how many steps models are averaged.
+    size_t& Period() { return period; }
+
+   private:
+    size_t period = 8;
+  };
+
+  static std::string Complaint(const Options& options)
+  {
+    const size_t period = options.Period();
+    return (period >= 1 && period <= 65536) ? "" : "Period() is " +
+        std::to_string(period) + ", but must be from 1 to 65536.";
+  }
+  template<typename HandshakeType>
+  static void Agree(const Options& options, HandshakeType& handshake)
+  { handshake.Require("Period()", options.Period()); }
+  static size_t Period(const Options& options) { return options.Period(); }
+};
+
+} // namespace dasgd
+
+#endif

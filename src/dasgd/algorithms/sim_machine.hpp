@@ -1,0 +1,47 @@
+/**
+ * @file sim_machine.hpp
+ *
+ * The machine that simulations run on.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_ALGORITHMS_SIM_MACHINE_HPP
+#define DASGD_ALGORITHMS_SIM_MACHINE_HPP
+
+#include "../transport/sim_network.hpp"
+#include "../wire/format.hpp"
+
+#include <limits>
+
+namespace dasgd {
+
+//! The machine that a simulation runs on.
+struct SimMachine
+{
+  std::uint64_t seed = 0;
+  //! Seconds that each rank takes for a gradient ...
+  std::vector<double> computeSeconds;
+  //! ... give or take this part of it, by chance.
+  double computeSpread = 0;
+  //! Seconds to apply a frame.
+  double applySeconds = 0;
+  //! What the link from one rank to another is like.
+  std::function<SimLink(size_t from, size_t to)> link =
+      [](size_t, size_t) { return SimLink(); };
+  //! How often a rank stands still before it goes on, and for how long.
+  double stallChance = 0;
+  double stallSeconds = 0;
+  //! Frames under way to each neighbour.
+  size_t window = 2;
+  //! How updates are written.
+  WireFormat format = WireFormat::Exact;
+  //! What a rank can send to all others together, and receive from them; without
+  //! it every link is as fast as if there were no other.
+  double rankBytesPerSecond = std::numeric_limits<double>::infinity();
+  //! Where to show virtual seconds while they pass, for callbacks; or null.
+  double* clock = nullptr;
+};
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,193 @@
+/**
+ * @file swift_worker.hpp
+ *
+ * SWIFT: each rank averages its model with the latest that its neighbours have
+ * sent, without waiting for any.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_ALGORITHMS_SWIFT_WORKER_HPP
+#define DASGD_ALGORITHMS_SWIFT_WORKER_HPP
+
+#include "../core/mixing.hpp"
+#include "courier.hpp"
+#include "run_settings.hpp"
+
+#include <memory>
+
+namespace dasgd {
+
+/**
+ * One rank of SWIFT (Bornstein et al., 2023).  It keeps the latest model of each
+ * neighbour.  After every so many gradients it becomes the weighted mean of
+ * these and its own, and sends the result to its neighbours; a neighbour that
+ * has not taken the last one yet gets the newest one later, and none in between.
+ * A step changes one model only, so the mean is kept in expectation and not
+ * exactly.
+ */
+template<typename ElemType, typename ProblemType>
+class SwiftWorker : public Courier<SwiftWorker<ElemType, ProblemType>, ElemType,
+    ProblemType>
+{
+ public:
+  /**
+   * @param mixing The weights of this rank's neighbours.
+   * @param period Average after so many gradients.
+   */
+  SwiftWorker(const Routes& routes,
+              const Mixing& mixing,
+              const size_t period,
+              const size_t window,
+              ElemType* iterate,
+              const size_t elements,
+              ProblemType& problem) :
+      BaseType(routes, Neighbours::BothWays(routes), window,
+          window * mixing.Neighbours().size() + 1, iterate, elements, problem),
+      mixing(mixing),
+      period(period),
+      // All begin at the same model.
+      models(mixing.Neighbours().size(), std::vector<ElemType>(iterate,
+          iterate + elements)),
+      dirty(mixing.Neighbours().size(), false)
+  {
+    this->counts.vectorBound = models.size() * (1 + 2 * window) + 1;
+  }
+
+  //! Compute one gradient, average if it is time to, and step along it.
+  void Compute()
+  {
+    this->Begin();
+    const bool now = (this->step % period == 0);
+    this->Guard([&]()
+    {
+      ManifestEntry entry;
+      if (problem.Compute(entry))
+      {
+        this->Announce(entry);
+        if (now)
+          Average();
+        problem.Step(double(problem.BatchPoints()));
+        problem.Applied(entry);
+        problem.Stepped();
+      }
+      problem.Settle();
+    });
+    if (now)
+      dirty.assign(dirty.size(), true);
+    this->Conclude();
+  }
+
+  //! Keep a neighbour's model.
+  void Receive(const std::uint8_t* bytes, const size_t size, const size_t from)
+  {
+    this->Read(bytes, size, from);
+    if (frame.vector)
+    {
+      const size_t link = size_t(std::lower_bound(mixing.Neighbours().begin(),
+          mixing.Neighbours().end(), from) - mixing.Neighbours().begin());
+      std::copy(frame.vector, frame.vector + this->limits.elements,
+          models[link].begin());
+    }
+    this->Accept(false);
+  }
+
+ private:
+  using BaseType = Courier<SwiftWorker, ElemType, ProblemType>;
+  friend BaseType;
+  using typename BaseType::Box;
+  using BaseType::frame;
+  using BaseType::iterate;
+  using BaseType::pool;
+  using BaseType::problem;
+
+  //! Nobody averages once all have finished.
+  bool Loads(const size_t link) const
+  { return dirty[link] && this->finalsMissing > 0; }
+
+  void Load(const size_t link, Box& box, FrameHeader& header, Buffer&)
+  {
+    if (!Loads(link))
+      return;
+    box.buffer = pool.Take();
+    std::copy(iterate, iterate + this->limits.elements,
+        FrameVector<ElemType>(box.buffer));
+    header.elements = this->limits.elements;
+    dirty[link] = false;
+  }
+
+  void Average()
+  {
+    const size_t elements = this->limits.elements;
+    const ElemType own = ElemType(mixing.Own());
+    for (size_t i = 0; i < elements; ++i)
+      iterate[i] *= own;
+    for (size_t link = 0; link < models.size(); ++link)
+    {
+      const ElemType weight = ElemType(mixing.Weights()[link]);
+      for (size_t i = 0; i < elements; ++i)
+        iterate[i] += weight * models[link][i];
+    }
+  }
+
+  Mixing mixing;
+  size_t period;
+  //! The latest model of each neighbour.
+  std::vector<std::vector<ElemType>> models;
+  //! Per link: has the model changed since it was sent there?
+  std::vector<bool> dirty;
+};
+
+//! SWIFT as an algorithm; see Asynchronous.
+struct SwiftRule
+{
+  static const char* Name() { return "SWIFT"; }
+  //! Are models averaged in the end?  Can the topology be chosen, and the format
+  //! of vectors?  Is waiting for others part of it?
+  static constexpr bool averages = true;
+  static constexpr bool topologies = true;
+  static constexpr bool formats = false;
+  static constexpr bool waits = false;
+
+  class Options
+  {
+   public:
+    //! Get after how many gradients a rank averages (default 1).
+    size_t Period() const { return period; }
+    //! Modify after how many gradients a rank averages.
+    size_t& Period() { return period; }
+
+   private:
+    size_t period = 1;
+  };
+
+  static std::string Complaint(const Options& options, size_t)
+  {
+    return options.Period() >= 1 ? "" :
+        "Period() is 0, but must be at least 1.";
+  }
+  template<typename HandshakeType>
+  static void Agree(const Options& options, HandshakeType& handshake)
+  { handshake.Require("Period()", options.Period()); }
+
+  template<typename ElemType, typename ProblemType>
+  static auto Make(const Routes& routes,
+                   const RunSettings& settings,
+                   const Options& options,
+                   ElemType* iterate,
+                   const size_t elements,
+                   ProblemType& problem)
+  {
+    return std::make_unique<SwiftWorker<ElemType, ProblemType>>(
+        routes, Mixing(settings.topology,
+        routes.Ranks(), routes.Rank()), options.Period(),
+        settings.window, iterate, elements, problem);
+  }
+
+  //! Vectors that it may hold at a time.
+  static size_t Vectors(const Routes& routes, const RunSettings& settings)
+  { return 1 + (1 + 2 * settings.window) * routes.BothWays().size(); }
+};
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,132 @@
+/**
+ * @file synchronous.hpp
+ *
+ * Synchronous algorithms over MPI, as the optimizers run them.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_ALGORITHMS_SYNCHRONOUS_HPP
+#define DASGD_ALGORITHMS_SYNCHRONOUS_HPP
+
+#include "../transport/mpi_communicator.hpp"
+#include "outcome.hpp"
+#include "round_worker.hpp"
+#include "run.hpp"
+#include "run_settings.hpp"
+
+namespace dasgd {
+
+//! Drive a worker over MPI until it is over.
+template<typename WorkerType>
+void RunRounds(const MpiCommunicator& comm,
+               const bool crowded,
+               const size_t elements,
+               WorkerType& worker)
+{
+  using ElemType = std::remove_pointer_t<decltype(worker.Vector())>;
+  Stopwatch watch(nullptr);
+  RankReport& counts = worker.Counts();
+  std::vector<std::uint8_t> news(comm.Size() * worker.TheNews().size());
+  worker.Start();
+  while (!worker.Over())
+  {
+    worker.Compute();
+    watch.Lap(counts.secondsComputing);
+    // Here ranks wait for the slowest.
+    comm.ShareAll(worker.TheNews().data(), worker.TheNews().size(),
+        news.data(), crowded);
+    watch.Lap(counts.secondsIdle);
+    worker.Hear(news.data());
+    if (worker.Computed() && comm.Size() > 1)
+    {
+      comm.Sum(worker.Vector(), elements, crowded);
+      ++counts.framesSent;
+      ++counts.framesReceived;
+      const std::uint64_t bytes = AllreduceBytes(comm.Size(),
+          elements * sizeof(ElemType)) + worker.TheNews().size();
+      counts.bytesSent += bytes;
+      counts.bytesReceived += bytes;
+    }
+    worker.Finish();
+    watch.Lap(counts.secondsExchanging);
+  }
+}
+
+/**
+ * A synchronous algorithm.
+ *
+ * @tparam RuleType Says what is averaged when; see AllreduceRule.
+ */
+template<typename RuleType>
+struct Synchronous
+{
+  using Rule = RuleType;
+  using Options = typename RuleType::Options;
+
+  static const char* Name() { return RuleType::Name(); }
+
+  static std::string TopologyName(const Topology&, const Options&)
+  { return "all-reduce"; }
+
+  //! Whose model is everyone's in the end: they are the same.
+  static std::string FinalModel(const Options&) { return "rank 0's model"; }
+
+  //! Does each rank go at its own pace, and does none wait by nature?
+  static constexpr bool independent = false;
+
+  //! All ranks compute.
+  static bool Computes(const Options&, size_t, size_t) { return true; }
+
+  static std::string Complaint(const RunSettings& settings,
+                               const Options& options,
+                               size_t,
+                               size_t,
+                               size_t)
+  {
+    const std::string complaint = OnlyOf(Name(), settings, false, false);
+    return complaint.empty() ? RuleType::Complaint(options) : complaint;
+  }
+
+  template<typename ElemType, typename ProblemType>
+  static Outcome Run(const MpiCommunicator& comm,
+                     const RunSettings& settings,
+                     const Options& options,
+                     ElemType* iterate,
+                     const size_t elements,
+                     ProblemType& problem)
+  {
+    Outcome outcome;
+    try
+    {
+      RoundWorker<ElemType, ProblemType> worker(RuleType::averaged,
+          RuleType::Period(options), comm.Size(), comm.Rank(), iterate, elements,
+          problem);
+      if (settings.live)
+        *settings.live = &worker.Counts();
+      RunRounds(comm, settings.crowded, elements, worker);
+      if (settings.live)
+        *settings.live = nullptr;
+      outcome.exception = worker.Exception();
+      outcome.counts = worker.Counts();
+      outcome.stopped = (worker.Stop() != nullptr);
+      if (outcome.stopped)
+      {
+        outcome.stop = *worker.Stop();
+        outcome.stop.text = comm.Gather(worker.Text())[outcome.stop.origin];
+      }
+    }
+    catch (const std::exception& e)
+    {
+      // What the user's code throws never gets here.
+      comm.Abort(e.what());
+    }
+    return outcome;
+  }
+};
+
+using AllreduceAlgorithm = Synchronous<AllreduceRule>;
+using LocalAlgorithm = Synchronous<LocalRule>;
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,348 @@
+#!/usr/bin/env python3
+"""Starts small studies with mlpack_dasgd_study and looks at what they leave.
+
+Needs nothing but the program and Python's own library; a browser, if there is
+one, looks at a page.
+"""
+
+import argparse
+import csv
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+SMALL = ["--data", "synthetic", "--points", "960", "--test_points", "200",
+         "--time_budget", "0.2"]
+
+
+def fail(text):
+    sys.exit("study_test: " + text)
+
+
+def expect(condition, text, more=""):
+    if not condition:
+        fail(f"expected {text}\n{more}")
+
+
+class Studies:
+    def __init__(self, program, work):
+        self.program = program
+        self.work = work
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+
+    def start(self, words, name, environment=None):
+        """A study in a folder of its own, which is made if it is not there."""
+        folder = self.work / name
+        folder.mkdir(exist_ok=True)
+        return subprocess.Popen(
+            [self.program, *words], cwd=folder, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})})
+
+    def run(self, words, name, environment=None):
+        process = self.start(words, name, environment)
+        try:
+            process.out, _ = process.communicate(timeout=100)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            fail(f"{' '.join(words)} did not end")
+        return process
+
+    def well(self, words, name, environment=None):
+        process = self.run(words, name, environment)
+        expect(process.returncode == 0, f"that {' '.join(words)} works",
+               process.out)
+        return process
+
+    def refused(self, words, *texts, name="refused", environment=None):
+        process = self.run(words, name, environment)
+        expect(process.returncode == 1, f"that {' '.join(words)} is refused",
+               process.out)
+        for text in texts:
+            expect(text in process.out, f"'{text}' of {' '.join(words)}",
+                   process.out)
+        return process
+
+    def table(self, name, results="dasgd_study"):
+        with open(self.work / name / results / "runs.csv",
+                  newline="") as file:
+            return list(csv.DictReader(file))
+
+    def page(self, name):
+        text = (self.work / name / "report.html").read_text()
+        found = re.search(r'<script type="application/json" id="data">(.*?)'
+                          r'</script>', text, re.DOTALL)
+        expect(found, "data in the page")
+        return json.loads(found.group(1))
+
+
+def key(row):
+    return tuple(row[column] for column in (
+        "phase", "algorithm", "ranks", "topology", "slow", "step_size",
+        "seed"))
+
+
+PLAIN = SMALL + ["--algorithms", "dasgd,allreduce,sgd", "--seeds", "2",
+                 "--step_sizes", "0.05,0.2"]
+
+
+def check_plain(studies, name):
+    """The table and the page of a study that has come to its end."""
+    rows = studies.table(name)
+    expect(len(rows) == 13, "13 rows: a limit, 3 x 2 to tune, 3 x 2 runs", rows)
+    expect(len({key(row) for row in rows}) == 13, "no run twice", rows)
+    for row in rows:
+        expect(row["status"] in ("ok", "target"), "runs that end well", row)
+    phases = [row["phase"] for row in rows]
+    expect(phases == ["limit"] + 6 * ["tune"] + 6 * ["run"], "limit, tuning, "
+           "runs", phases)
+    runs = [row for row in rows if row["phase"] == "run"]
+    expect({row["seed"] for row in runs} == {"2", "3"}, "seeds other than that "
+           "of tuning", runs)
+    expect(len({row["target_loss"] for row in runs}) == 1 and
+           float(runs[0]["target_loss"]) > 0, "one target", runs)
+    for row in runs:
+        expect(row["judged_on"] == "test", "runs judged on test points", row)
+        expect(float(row["seconds"]) < 2, "a run that keeps to its time", row)
+        expect(0 < float(row["accuracy"]) <= 1, "an accuracy", row)
+        # 0.02, unless another program took the core meanwhile.
+        expect(float(row["probe_share"]) < 0.3, "a probe that takes little "
+               "time", row)
+        with open(studies.work / name / "dasgd_study" / row["curve"],
+                  newline="") as file:
+            curve = list(csv.DictReader(file))
+        times = [float(point["seconds"]) for point in curve]
+        expect(len(curve) >= 4 and times == sorted(times) and times[0] == 0,
+               "a curve from the start", curve)
+        expect(abs(float(curve[-1]["loss"]) - float(row["loss"])) < 1e-6,
+               "the last loss", row)
+        if row["status"] == "target":
+            expect(0 < float(row["time_to_target"]) <= float(times[-1]),
+                   "a time to the target", row)
+    ours = [row for row in runs if row["algorithm"] == "dasgd"]
+    expect(all(float(row["bytes_per_gradient"]) > 0 for row in ours),
+           "bytes sent", ours)
+
+    page = studies.page(name)
+    expect(len(page["groups"]) == 1, "one group", page["groups"])
+    group = page["groups"][0]
+    expect([row["algorithm"] for row in group["rows"]] ==
+           ["DASGD", "AllreduceSGD", "ens::SGD"], "a row for each algorithm",
+           group["rows"])
+    for row in group["rows"]:
+        expect(row["runs"] == 2 and row["failed"] == 0 and
+               0 < row["throughput"]["mean"] < 3, "two runs and a throughput",
+               row)
+    expect(len(group["curves"]) == 3 and len(group["staleness"]) >= 1,
+           "curves and staleness", group.keys())
+    expect(not (studies.work / name / "dasgd_study" / "data").exists(),
+           "no points left behind")
+
+
+def plain(studies):
+    result = studies.well(PLAIN, "plain")
+    check_plain(studies, "plain")
+    expect("[13/13]" in result.out, "a line for each run", result.out)
+    # Once more: nothing is left to do.
+    path = studies.work / "plain" / "dasgd_study" / "runs.csv"
+    before = path.read_bytes()
+    studies.well(PLAIN, "plain")
+    expect(path.read_bytes() == before, "that nothing is run again")
+
+
+def browser(studies, page_test):
+    result = subprocess.run(
+        [sys.executable, page_test, "--page",
+         studies.work / "plain" / "report.html"],
+        text=True, capture_output=True, timeout=100)
+    if result.returncode == 77:
+        print("no browser: the page was not looked at")
+        return
+    expect(result.returncode == 0, "a page that a browser shows",
+           result.stdout + result.stderr)
+
+
+def leftovers(folder):
+    """Processes of a study that still run."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes()
+        except OSError:
+            continue
+        if str(folder).encode() in words and b"--run_file" in words:
+            found.append(words)
+    return found
+
+
+def interrupted(studies):
+    process = studies.start(PLAIN, "interrupted")
+    path = studies.work / "interrupted" / "dasgd_study" / "runs.csv"
+    limit = time.monotonic() + 60
+    while not path.exists() or path.read_bytes().count(b"\n") < 5:
+        expect(time.monotonic() < limit and process.poll() is None,
+               "rows that appear one by one")
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    expect(process.returncode == -signal.SIGINT, "an end by the signal", out)
+    expect("Interrupted" in out and "To go on: mlpack_dasgd_study" in out,
+           "what was kept and how to go on", out)
+    expect(not leftovers(path.parent), "no process left behind",
+           leftovers(path.parent))
+    kept = path.read_bytes()
+    expect(4 <= kept.count(b"\n") < 14 and kept.endswith(b"\n"), "whole rows",
+           kept)
+    studies.page("interrupted")
+
+    # As if the power had gone while a row was written.
+    with open(path, "ab") as file:
+        file.write(b"7,tune,dasgd,2,,")
+    result = studies.well(PLAIN, "interrupted")
+    expect("Going on" in result.out, "that it goes on", result.out)
+    expect(path.read_bytes().startswith(kept), "rows that stay as they were")
+    check_plain(studies, "interrupted")
+
+    # Other parameters are another study.
+    studies.refused(PLAIN + ["--batch_size", "16"], "--batch_size", "'32'",
+                    "'16'", "--restart", "--results_dir", name="interrupted")
+    result = studies.well(
+        SMALL + ["--algorithms", "sgd", "--seeds", "1", "--step_sizes", "0.1",
+                 "--target_loss", "1", "--restart"], "interrupted")
+    expect(len(studies.table("interrupted")) == 2, "a new study", result.out)
+
+
+def failures(studies):
+    # A step that is far too large.
+    studies.well(SMALL + ["--algorithms", "dasgd,sgd", "--seeds", "1",
+                          "--step_sizes", "0.1,1e6"], "diverges")
+    for row in studies.table("diverges"):
+        wild = row["phase"] == "tune" and row["step_size"] == "1000000"
+        expect((row["status"] == "diverged") == wild, "runs that diverge with "
+               "the large step, and no others", row)
+        expect(bool(row["reason"]) == wild, "a reason", row)
+
+    # All too slow, and no mpirun that works: rows, and the study goes on.
+    studies.well(SMALL[:-1] + ["20", "--timeout", "0.4", "--algorithms",
+                               "dasgd,sgd", "--seeds", "1", "--step_sizes",
+                               "0.1", "--target_loss", "1e-3"], "slow",
+                 {"DASGD_MPIRUN": shutil.which("false")})
+    rows = {row["algorithm"]: row for row in studies.table("slow")}
+    expect(rows["sgd"]["status"] == "timeout" and "0.4" not in
+           rows["sgd"]["status"], "a run that takes too long", rows)
+    expect(rows["dasgd"]["status"] == "failed" and "exit status 1" in
+           rows["dasgd"]["reason"], "a run that fails", rows)
+    page = studies.page("slow")
+    expect(page["groups"][0]["rows"][0]["failed"] == 1, "a page that says so",
+           page)
+    studies.refused(SMALL + ["--algorithms", "dasgd"], "cannot be started",
+                    "DASGD_MPIRUN", environment={"DASGD_MPIRUN": "/no/mpirun"},
+                    name="no_mpirun")
+
+
+def mistakes(studies):
+    for words, texts in [
+            (["--problem", "sofmax"], ["--problem", "'softmax'"]),
+            (["--data", "mnist"], ["--data", "fashion_mnist"]),
+            (["--data_dir", "/nowhere"], ["/nowhere", "dataset-fashion-mnist",
+                                          "--data_dir"]),
+            (["--data", "cifar10", "--data_dir", "/nowhere"],
+             ["/nowhere/data_batch_1.bin", "--data_dir"]),
+            (["--algorithms", "dasgd,alreduce"], ["--algorithms", "'alreduce'",
+                                                  "'allreduce'"]),
+            (["--algorithms", ""], ["--algorithms"]),
+            (["--algorithms", "hogwild"], ["--algorithms",
+                                           "synthetic_sparse"]),
+            (["--data", "synthetic_sparse"], ["--data",
+                                              "--problem logistic"]),
+            (["--algorithms", "ps_picky"], ["ps_picky:0.5"]),
+            (["--ranks", "2,x"], ["--ranks", "'x'"]),
+            (["--ranks", "1"], ["--ranks", "from 2 on"]),
+            (["--slow", "0:4;2:3"], ["--slow", "2:3", "ranks 0 to 1"]),
+            (["--slow", "0:0.5"], ["--slow", "at least 1"]),
+            (["--topologies", "rung"], ["--topologies", "rung"]),
+            (["--step_sizes", "0.1,-1"], ["--step_sizes", "'-1'"]),
+            (["--seeds", "0"], ["--seeds"]),
+            (["--batch_size", "0"], ["--batch_size"]),
+            (["--time_budget", "-1"], ["--time_budget"]),
+            (["--points", "10"] + SMALL[:2], ["--points"]),
+            (["--layers", "linear:10 logsoftmax"] + SMALL,
+             ["--layers", "--problem"]),
+            (["--problem", "mlp", "--layers", "linear:3 logsoftmax"] + SMALL,
+             ["--layers", "linear:10"]),
+            (["--problem", "mlp", "--layers", "batchnorm linear:10 "
+              "logsoftmax"] + SMALL, ["--layers", "batchnorm"]),
+            (["--training_file", "nothing.csv"], ["nothing.csv",
+                                                  "--training_file"]),
+            (["--test_file", "test.csv"], ["--test_file", "--training_file"]),
+            (["--report_file", "/no/folder/report.html"], ["--report_file"]),
+            (["--run_file", "nothing.txt"], ["--run_file", "nothing.txt"]),
+    ]:
+        studies.refused(words, *texts)
+    (studies.work / "refused" / "a_file").write_text("")
+    studies.refused(SMALL + ["--results_dir", "a_file"], "--results_dir")
+
+
+def others(studies):
+    """The other problems, points of one's own, and slow ranks."""
+    once = ["--time_budget", "0.3", "--seeds", "1", "--step_sizes", "0.1",
+            "--target_loss", "0.6"]
+    folder = studies.work / "own"
+    folder.mkdir()
+    lines = []
+    for i in range(600):
+        label = i * 7 % 3
+        lines.append(f"{label + (i % 10) / 10},{-label},{i % 2},{label}\n")
+    (folder / "points.csv").write_text("".join(lines))
+    studies.well(once + ["--training_file", "points.csv", "--problem", "mlp",
+                         "--layers", "linear:8 tanh linear:3 logsoftmax",
+                         "--algorithms", "dasgd,local:4", "--slow", "0:3"],
+                 "own")
+    rows = studies.table("own")
+    expect([row["slow"] for row in rows] == 3 * ["0:3"], "slow ranks", rows)
+    expect(all(row["status"] in ("ok", "target") for row in rows), "networks "
+           "of one's own", rows)
+    studies.well(once + SMALL[:-2] + ["--problem", "logistic", "--algorithms",
+                                      "ps,dpsgd,adpsgd,swift"], "logistic")
+    rows = studies.table("logistic")
+    expect(all(row["status"] in ("ok", "target") for row in rows), "logistic "
+           "regression", rows)
+    studies.well(once + ["--problem", "logistic", "--data",
+                         "synthetic_sparse", "--points", "960", "--algorithms",
+                         "hogwild"], "sparse")
+    rows = studies.table("sparse")
+    expect(rows[1]["algorithm"] == "hogwild" and rows[1]["status"] in
+           ("ok", "target"), "ens::ParallelSGD on sparse points", rows)
+    studies.well(once + SMALL[:-2] + ["--problem", "cnn", "--algorithms",
+                                      "sgd"], "cnn")
+    rows = studies.table("cnn")
+    expect(all(row["status"] in ("ok", "target") for row in rows), "a "
+           "convolutional network", rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--work", type=pathlib.Path, required=True)
+    parser.add_argument("--page-test", type=pathlib.Path,
+                        default=pathlib.Path(__file__).parent / "page_test.py")
+    arguments = parser.parse_args()
+    studies = Studies(str(pathlib.Path(arguments.program).resolve()),
+                      arguments.work.resolve())
+    for action in (plain, interrupted, failures, mistakes, others):
+        start = time.monotonic()
+        action(studies)
+        print(f"{action.__name__}: {time.monotonic() - start:.1f} s",
+              flush=True)
+    browser(studies, arguments.page_test)
+
+
+if __name__ == "__main__":
+    main()
