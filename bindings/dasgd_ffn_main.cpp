@@ -259,11 +259,10 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     const size_t points = train.values.n_cols;
     timers.Start("ffn_optimization");
     dasgd::cli::Train(params, points, seed, dasgd::cli::Batch::Sum,
-        [&](auto optimizer, auto& progress)
+        [&](dasgd::cli::Captured optimizer)
         {
           network->Train(std::move(train.values),
-              arma::conv_to<arma::mat>::from(train.labels), optimizer,
-              progress);
+              arma::conv_to<arma::mat>::from(train.labels), optimizer);
         });
     timers.Stop("ffn_optimization");
   }

@@ -181,11 +181,11 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     timers.Start("linear_svm_optimization");
     dasgd::cli::Train(params, points.n_cols, seed,
         dasgd::cli::Batch::Mean,
-        [&](auto optimizer, auto& progress)
+        [&](dasgd::cli::Captured optimizer)
         {
           model->svm.Train(points, labels, classes, optimizer,
               params.Get<double>("lambda"), params.Get<double>("delta"),
-              !params.Has("no_intercept"), progress);
+              !params.Has("no_intercept"));
         });
     timers.Stop("linear_svm_optimization");
   }

@@ -128,8 +128,8 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
       model->Parameters().zeros(points.n_rows + 1);
     timers.Start("logistic_regression_optimization");
     dasgd::cli::Train(params, points.n_cols, seed, dasgd::cli::Batch::Sum,
-        [&](auto optimizer, auto& progress)
-        { model->Train(points, responses, optimizer, progress); });
+        [&](dasgd::cli::Captured optimizer)
+        { model->Train(points, responses, optimizer); });
     timers.Stop("logistic_regression_optimization");
   }
 

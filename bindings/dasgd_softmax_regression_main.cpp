@@ -132,11 +132,10 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     timers.Start("softmax_regression_optimization");
     dasgd::cli::Train(params, points.n_cols, seed,
         dasgd::cli::Batch::Mean,
-        [&](auto optimizer, auto& progress)
+        [&](dasgd::cli::Captured optimizer)
         {
           model->Train(points, labels, model->NumClasses(), optimizer,
-              params.Get<double>("lambda"), !params.Has("no_intercept"),
-              progress);
+              params.Get<double>("lambda"), !params.Has("no_intercept"));
         });
     timers.Stop("softmax_regression_optimization");
   }

@@ -23,6 +23,8 @@
 #include <study/study.hpp>
 #include <study/tasks.hpp>
 
+#include <sys/stat.h>
+
 using namespace mlpack;
 using namespace mlpack::util;
 
@@ -50,14 +52,15 @@ BINDING_LONG_DESC(
     "'cnn' (two convolutions of 5 x 5 with 8 and 16 maps, each followed by "
     "relu and pooling of 2 x 2).  The data is Fashion-MNIST as Debian's "
     "package dataset-fashion-mnist has it, 'cifar10' from the folder " +
-    PRINT_PARAM_STRING("data_dir") + ", 'synthetic', or that of your files: " +
+    PRINT_PARAM_STRING("data_dir") + " (of both, every pixel less its mean), "
+    "'synthetic', or that of your files: " +
     PRINT_PARAM_STRING("training_file") + " with " +
     PRINT_PARAM_STRING("labels_file") + ", and perhaps " +
     PRINT_PARAM_STRING("test_file") + " with " +
     PRINT_PARAM_STRING("test_labels_file") + ", as matrices or IDX files.  "
     "Without the latter, some points are held out to test with."
     "\n\n"
-    "The algorithms are 'dasgd', with variants 'dasgd_dynamic', "
+    "The algorithms are 'dasgd', with variants "
     "'dasgd_float32' and 'dasgd_bfloat16'; 'allreduce'; 'ps', a parameter "
     "server, with 'ps_adaptive', which shortens steps of late gradients, and "
     "'ps_picky:0.5', which drops gradients of models that are farther away; "
@@ -113,7 +116,7 @@ PARAM_INT_IN("points", "Number of points to train with, at most (0: all there "
 PARAM_INT_IN("test_points", "Number of points to test with, at most (0: 2000, "
     "or 500 for 'cnn').", "", 0);
 PARAM_INT_IN("batch_size", "Number of points in each gradient.", "b", 32);
-PARAM_STRING_IN("algorithms", "What to compare.", "a", "dasgd,dasgd_dynamic,"
+PARAM_STRING_IN("algorithms", "What to compare.", "a", "dasgd,"
     "allreduce,ps,dpsgd,adpsgd,swift,local,sgd");
 PARAM_STRING_IN("ranks", "Numbers of processes, from 2 on, e.g. '2,4,8'.", "R",
     "2");
@@ -192,39 +195,58 @@ static double NotNegative(util::Params& params, const std::string& name)
 }
 
 //! What to compare.
-static std::vector<std::string> AlgorithmsOf(util::Params& params)
+static std::vector<study::Algorithm> AlgorithmsOf(util::Params& params)
 {
-  std::vector<std::string> known, usual;
+  std::vector<std::string> known;
+  std::vector<study::Algorithm> usual;
   for (const study::Algorithm& algorithm : study::Algorithms())
   {
     known.push_back(algorithm.name);
     if (algorithm.usual)
-      usual.push_back(algorithm.name);
+      usual.push_back(algorithm);
   }
   const std::string text = params.Get<std::string>("algorithms");
   if (text == "all")
     return usual;
-  std::vector<std::string> names;
-  for (const std::string& name : study::Split(text, ','))
+  std::vector<study::Algorithm> algorithms;
+  for (const std::string& part : study::Split(text, ','))
   {
-    if (!study::FindAlgorithm(name))
+    const size_t colon = part.find(':');
+    const std::string name = part.substr(0, colon);
+    const study::Algorithm* found = study::FindAlgorithm(name);
+    if (!found)
     {
       const std::string best = dasgd::Nearest(name, known);
       Refuse("algorithms", text, "there is no '" + name + "'; known are " +
           study::Join(known, ", ") + (best.empty() ? "" : "; did you mean '" +
           best + "'"));
     }
-    if (name == "ps_picky")
+    study::Algorithm algorithm = *found;
+    if (colon != std::string::npos)
+    {
+      try
+      {
+        algorithm = study::WithNumber(*found, part.substr(colon + 1));
+      }
+      catch (const std::invalid_argument& e)
+      {
+        Refuse("algorithms", text, e.what());
+      }
+    }
+    else if (name == "ps_picky")
     {
       Refuse("algorithms", text, "'ps_picky' needs a distance; write "
           "ps_picky:0.5 to drop gradients of models that are farther away");
     }
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      names.push_back(name);
+    const bool again = std::any_of(algorithms.begin(), algorithms.end(),
+        [&](const study::Algorithm& other)
+        { return other.name == algorithm.name; });
+    if (!again)
+      algorithms.push_back(algorithm);
   }
-  if (names.empty())
+  if (algorithms.empty())
     Refuse("algorithms", text, "name at least one, e.g. dasgd,sgd");
-  return names;
+  return algorithms;
 }
 
 static std::vector<size_t> RanksOf(util::Params& params)
@@ -265,7 +287,9 @@ static std::vector<std::string> TopologiesOf(util::Params& params,
     {
       Refuse("topologies", name, e.what());
     }
-    topologies.push_back(name);
+    if (std::find(topologies.begin(), topologies.end(), name) ==
+        topologies.end())
+      topologies.push_back(name);
   }
   if (topologies.empty())
     Refuse("topologies", text, "give at least one, e.g. complete");
@@ -280,16 +304,19 @@ static std::vector<std::string> SlowOf(util::Params& params,
   for (std::string slow : study::Split(text.empty() ? "none" : text, ';'))
   {
     slow.erase(std::remove(slow.begin(), slow.end(), ' '), slow.end());
+    std::string name;
     try
     {
       for (const size_t count : ranks)
-        study::SlowFactors(slow, count);
+        name = study::SlowName(study::SlowFactors(slow, count));
     }
     catch (const std::exception& e)
     {
       Refuse("slow", text, e.what());
     }
-    all.push_back(slow == "none" ? "" : slow);
+    // However it is written, it is measured once.
+    if (std::find(all.begin(), all.end(), name) == all.end())
+      all.push_back(name);
   }
   return all;
 }
@@ -440,6 +467,18 @@ static std::string LayersOf(util::Params& params,
   return text;
 }
 
+//! By which it is seen that a file is another one than before.
+static std::string FileState(const std::string& path)
+{
+  struct stat state;
+  if (stat(path.c_str(), &state) != 0)
+    return "not there";
+  const std::string nanoseconds = std::to_string(state.st_mtim.tv_nsec);
+  return std::to_string(state.st_size) + " bytes, changed " +
+      std::to_string(state.st_mtim.tv_sec) + "." + std::string(9 -
+      nanoseconds.size(), '0') + nanoseconds;
+}
+
 //! Everything that was asked for, checked; the points are read, too.
 static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
 {
@@ -458,6 +497,11 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
   settings.target = (target > 0) ? target : study::Unknown;
   settings.budget = NotNegative(params, "time_budget");
   settings.timeout = NotNegative(params, "timeout");
+  if (settings.budget > 1e6)
+  {
+    Refuse("time_budget", study::NumberText(settings.budget), "give at most "
+        "1000000 seconds, which is eleven days for each run");
+  }
   settings.resultsDir = params.Get<std::string>("results_dir");
   settings.reportFile = params.Get<std::string>("report_file");
   settings.command = CommandText();
@@ -467,9 +511,9 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
     Refuse("data", "synthetic_sparse", "this is for '--problem logistic', not "
         "for '" + settings.problem + "'");
   }
-  for (const std::string& name : settings.algorithms)
+  for (const study::Algorithm& algorithm : settings.algorithms)
   {
-    if (name == "hogwild" && !sparse)
+    if (algorithm.threads && !sparse)
     {
       Refuse("algorithms", params.Get<std::string>("algorithms"), "'hogwild', "
           "ens::ParallelSGD, is for gradients that are sparse, and here they "
@@ -498,6 +542,13 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
   }
   if (settings.timeout == 0)
     settings.timeout = 60 + 10 * settings.budget;
+  if (settings.timeout <= settings.budget)
+  {
+    Refuse("timeout", study::NumberText(settings.timeout), "each run takes " +
+        study::NumberText(settings.budget) + " seconds by " +
+        PRINT_PARAM_STRING("time_budget") + ", so all would be ended before; "
+        "give more than that");
+  }
 
   const study::DataRequest request = RequestOf(params, settings);
   data = study::ReadData(request);
@@ -522,6 +573,8 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
       std::to_string(data.validation.labels.n_elem) + " to choose step sizes, "
       + std::to_string(data.test.labels.n_elem) + " to test; a point is " +
       data.shape + ", in " + std::to_string(data.classes) + " classes" +
+      (request.data == "fashion_mnist" || request.data == "cifar10" ?
+      ", every pixel from 0 to 1 less its mean" : "") +
       (settings.problem == "logistic" && request.data.compare(0, 9,
       "synthetic") != 0 ? "; of "
       "more than two classes it is asked whether the label is in the lower half"
@@ -537,24 +590,51 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
   for (const std::string name : { "training_file", "labels_file", "test_file",
       "test_labels_file", "input_shape" })
   {
-    if (params.Has(name))
-      keep(name);
+    if (!params.Has(name))
+      continue;
+    keep(name);
+    if (name != "input_shape")
+      settings.files.Set(name, FileState(params.Get<std::string>(name)));
   }
   if (!settings.layers.empty())
     all.Set("layers", settings.layers);
   all.Set("points", std::to_string(request.points));
   all.Set("test_points", std::to_string(request.testPoints));
   all.Set("batch_size", std::to_string(settings.batchSize));
-  all.Set("algorithms", study::Join(settings.algorithms, ","));
-  keep("ranks");
-  keep("topologies");
-  keep("slow");
+  // Lists as they were understood: without what was named twice.
+  const auto list = [&](const std::string& name,
+                        const auto& values,
+                        const std::string& between,
+                        const auto& text)
+  {
+    std::vector<std::string> parts;
+    for (const auto& value : values)
+      parts.push_back(text(value));
+    all.Set(name, study::Join(parts, between));
+  };
+  list("algorithms", settings.algorithms, ",",
+      [](const study::Algorithm& algorithm) { return algorithm.name; });
+  list("ranks", settings.ranks, ",",
+      [](const size_t ranks) { return std::to_string(ranks); });
+  list("topologies", settings.topologies, ";",
+      [](const std::string& topology) { return topology; });
+  list("slow", settings.slow, ";", [](const std::string& slow)
+      { return slow.empty() ? std::string("none") : slow; });
   all.Set("seeds", std::to_string(settings.seeds));
-  keep("step_sizes");
+  list("step_sizes", settings.steps, ",",
+      [](const double step) { return study::NumberText(step); });
   all.Set("target_loss", study::NumberText(target));
   all.Set("time_budget", study::NumberText(settings.budget));
   all.Set("timeout", study::NumberText(settings.timeout));
   all.Set("seed", std::to_string(settings.seed));
+  std::vector<std::string> graphs;
+  for (const std::string& topology : settings.topologies)
+  {
+    if (topology.compare(0, 5, "file:") == 0)
+      graphs.push_back(FileState(topology.substr(5)));
+  }
+  if (!graphs.empty())
+    settings.files.Set("topologies", study::Join(graphs, "; "));
   return settings;
 }
 
@@ -569,7 +649,8 @@ static void RunOne(const std::string& path)
         "own runs!");
   }
   // Should whoever started it be gone without a word.
-  alarm(unsigned(run.Number("timeout")) + 10);
+  study::DieWithParent(SIGKILL);
+  alarm(unsigned(std::min(1e8, run.Number("timeout"))) + 10);
   const study::DataSet data = study::LoadData(run.Text("data"));
   mlpack::RandomSeed(run.Count("seed"));
   const auto task = study::MakeTask(run.Text("problem"), run.Text("layers"),
@@ -594,7 +675,8 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   study::DataSet data;
   const study::Settings settings = SettingsOf(params, data);
   timers.Stop("loading_points");
-  study::OpenFolder(settings, params.Has("restart"));
+  study::FolderLock lock;
+  study::OpenFolder(settings, params.Has("restart"), lock);
   timers.Start("runs");
   const int signal = study::Conduct(settings, [&](const std::string& folder)
   {

@@ -98,7 +98,10 @@ class ScriptedProblem
       progress(script.ranks, work.EpochPoints(), script.sharing),
       tolerance(script.event == Event::Tolerance ? 1e300 : 0),
       scratch(script.elements)
-  { }
+  {
+    if (script.served)
+      progress.Absent(script.server);
+  }
 
   void Begin() { ++begun; }
   bool HasWork() const

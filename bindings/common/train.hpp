@@ -8,7 +8,7 @@
 #ifndef DASGD_BINDINGS_COMMON_TRAIN_HPP
 #define DASGD_BINDINGS_COMMON_TRAIN_HPP
 
-#include "progress_line.hpp"
+#include "optimize.hpp"
 #include "ranks.hpp"
 
 #include <dasgd.hpp>
@@ -20,29 +20,6 @@
 
 namespace dasgd {
 namespace cli {
-
-/**
- * Stands for an optimizer where it would be copied: some methods of mlpack copy
- * what they are given, and the report would be lost.
- */
-template<typename OptimizerType>
-class Borrowed
-{
- public:
-  explicit Borrowed(OptimizerType& optimizer) : optimizer(&optimizer) { }
-
-  template<typename FunctionType, typename MatType, typename... CallbackTypes>
-  typename MatType::elem_type Optimize(FunctionType& function,
-                                       MatType& iterate,
-                                       CallbackTypes&&... callbacks)
-  {
-    return optimizer->Optimize(function, iterate,
-        std::forward<CallbackTypes>(callbacks)...);
-  }
-
- private:
-  OptimizerType* optimizer;
-};
 
 //! What a function of mlpack gives for a batch: the sum over its points, or the
 //! mean.
@@ -235,7 +212,12 @@ void TrainWith(OptimizerType& optimizer,
     ProgressLine progress(params.Has("progress") && Rank() == 0 && OnTerminal(),
         total, optimizer.MaxIterations(), optimizer.BatchSize(),
         kind == Batch::Mean ? batch : 1);
-    train(Borrowed<OptimizerType>(optimizer), progress);
+    // Some methods of mlpack copy what they are given, and the report would be
+    // lost with the copy.
+    const Captured::Action action = [&](AnyFunction& function,
+                                        arma::mat& iterate)
+    { return Optimize(optimizer, function, iterate, progress); };
+    train(Captured(action));
   }
 
   mlpack::Log::Info << optimizer.Report() << std::endl;
@@ -281,7 +263,7 @@ void TrainWith(OptimizerType& optimizer,
  * @param points Points that this rank holds.
  * @param seed See Seed().
  * @param kind What the model's function gives for a batch.
- * @param train Called as train(optimizer, callback): hands both to the model.
+ * @param train Called as train(optimizer): hands it to the model.
  */
 template<typename TrainType>
 void Train(mlpack::util::Params& params,

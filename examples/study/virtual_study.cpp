@@ -220,7 +220,8 @@ void Play(const Options& options,
           const std::shared_ptr<const FashionMnist>& data,
           Run& run)
 {
-  const auto with = [&](auto optimizer) { Play(options, data, run, optimizer); };
+  const auto with = [&](auto optimizer)
+  { Play(options, data, run, optimizer); };
   if (run.algorithm == "DASGD" || run.algorithm == "ens::SGD")
     with(dasgd::DASGD<>());
   else if (run.algorithm == "AllreduceSGD")
@@ -438,20 +439,20 @@ int main(int argc, char** argv)
   Options options;
   CLI::App app{ "Compares the algorithms on virtual machines; goes on where it "
       "was, if it was interrupted." };
-  app.add_option("experiment", options.experiment, "ring or scaling")->required()
-      ->check(CLI::IsMember({ "ring", "scaling" }));
-  app.add_option("--out", options.out, "Folder for the rows")->capture_default_str();
-  app.add_option("--target", options.target, "Loss to reach")->capture_default_str();
-  app.add_option("--gradient_seconds", options.gradientSeconds,
-      "Seconds for a gradient")->capture_default_str();
-  app.add_option("--latency", options.latency, "Seconds of a message")->capture_default_str();
-  app.add_option("--megabytes_per_second", options.megabytesPerSecond,
-      "What a rank can send, and receive")->capture_default_str();
-  app.add_option("--points", options.points, "Points to train on")->capture_default_str();
-  app.add_option("--seeds", options.seeds, "Runs with the best step")->capture_default_str();
-  app.add_option("--max_ranks", options.maxRanks, "How far to scale")->capture_default_str();
-  app.add_option("--batch_size", options.batchSize, "Points of a gradient")
-      ->capture_default_str();
+  app.add_option("experiment", options.experiment, "ring or scaling")
+      ->required()->check(CLI::IsMember({ "ring", "scaling" }));
+  const auto add = [&app](const char* name, auto& value, const char* what)
+  { app.add_option(name, value, what)->capture_default_str(); };
+  add("--out", options.out, "Folder for the rows");
+  add("--target", options.target, "Loss to reach");
+  add("--gradient_seconds", options.gradientSeconds, "Seconds for a gradient");
+  add("--latency", options.latency, "Seconds of a message");
+  add("--megabytes_per_second", options.megabytesPerSecond,
+      "What a rank can send, and receive");
+  add("--points", options.points, "Points to train on");
+  add("--batch_size", options.batchSize, "Points of a gradient");
+  add("--seeds", options.seeds, "Runs with the best step");
+  add("--max_ranks", options.maxRanks, "How far to scale");
   app.add_option("--steps", options.steps, "Step sizes to try, ascending");
   CLI11_PARSE(app, argc, argv);
   try

@@ -2,8 +2,9 @@
  * @file main.cpp
  *
  * The main() of the test programs that run under mpirun.  Every rank runs every
- * case, in the same order.  Rank 0 prints as usual; another rank prints only the
- * cases that failed on it.  The program fails on all ranks if it fails on one.
+ * case, in the same order.  Rank 0 prints as usual; another rank prints only
+ * the cases that failed on it.  The program fails on all ranks if it fails on
+ * one.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */

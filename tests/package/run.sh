@@ -29,6 +29,7 @@ depends="$(dpkg-deb --field "$programs" Depends)"
 echo "dasgd depends on: $depends"
 for program in mlpack_dasgd_ffn mlpack_dasgd_linear_svm \
     mlpack_dasgd_logistic_regression mlpack_dasgd_softmax_regression \
+    mlpack_dasgd_study \
     dasgd_history; do
   [ -x "$scratch/root/usr/bin/$program" ] || fail "$program is missing"
   find "$scratch/root/usr/share/man/man1" -name "$program.1*" | grep -q . ||

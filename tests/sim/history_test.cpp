@@ -229,10 +229,10 @@ TEST_CASE("gradients that were folded are measured from a history", "[sim]")
 TEST_CASE("a rank x times slower makes for a staleness of x", "[sim]")
 {
   // The paper's experiment: as many frames under way as it takes, no latency to
-  // speak of.  The faster rank learns of a gradient when it has finished the one
-  // it is at, which makes x + 1; and the slower one may begin while one of the
-  // faster's is on its way, which makes x + 2.  With two frames under way, what
-  // rank 1 lacks when it begins waits at rank 0 for a round.
+  // speak of.  The faster rank learns of a gradient when it has finished the
+  // one it is at, which makes x + 1; and the slower one may begin while one of
+  // the faster's is on its way, which makes x + 2.  With two frames under way,
+  // what rank 1 lacks when it begins waits at rank 0 for a round.
   for (const size_t x : { 2, 10, 50 })
   {
     for (const size_t window : { size_t(2), x + 2 })

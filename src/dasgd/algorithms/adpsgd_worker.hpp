@@ -55,7 +55,7 @@ class AdpsgdWorker : public Courier<AdpsgdWorker<ElemType, ProblemType>,
       ManifestEntry entry;
       if (problem.Compute(entry))
       {
-        this->Announce(entry);
+        this->Announce(entry, nullptr);
         problem.Step(double(problem.BatchPoints()));
         problem.Applied(entry);
         problem.Stepped();
@@ -76,8 +76,7 @@ class AdpsgdWorker : public Courier<AdpsgdWorker<ElemType, ProblemType>,
     const size_t elements = this->limits.elements;
     if (frame.vector && frame.header.kind == model)
     {
-      const size_t link = size_t(std::lower_bound(this->SendTo().begin(),
-          this->SendTo().end(), from) - this->SendTo().begin());
+      const size_t link = this->LinkTo(from);
       if (replies[link])
       {
         throw WireError("rank " + std::to_string(from) + " asks for another "
@@ -162,21 +161,10 @@ class AdpsgdWorker : public Courier<AdpsgdWorker<ElemType, ProblemType>,
 };
 
 //! AD-PSGD as an algorithm; see Asynchronous.
-struct AdpsgdRule
+struct AdpsgdRule : PlainRule
 {
   static const char* Name() { return "ADPSGD"; }
-  //! Are models averaged in the end?  Can the topology be chosen, and the format
-  //! of vectors?  Is waiting for others part of it?
   static constexpr bool averages = true;
-  static constexpr bool topologies = true;
-  static constexpr bool formats = false;
-  static constexpr bool waits = false;
-
-  //! It has no options of its own.
-  struct Options { };
-  static std::string Complaint(const Options&, size_t) { return ""; }
-  template<typename HandshakeType>
-  static void Agree(const Options&, HandshakeType&) { }
 
   template<typename ElemType, typename ProblemType>
   static auto Make(const Routes& routes,

@@ -38,12 +38,18 @@ struct Asynchronous
 
   static const char* Name() { return RuleType::Name(); }
 
+  //! Does one rank keep the model for all others?
+  static constexpr bool serves = std::is_same<RuleType, ServerRule>::value;
+  static constexpr bool averages = RuleType::averages;
+  //! Are gradients applied, so that they have a staleness?
+  static constexpr bool stale = !averages;
+
   //! What frames travel over.
   static Topology Links(const Topology& chosen,
                         const Options& options,
                         const size_t ranks)
   {
-    if constexpr (std::is_same<RuleType, ServerRule>::value)
+    if constexpr (serves)
       return ServerRule::Star(options, ranks);
     else
       return chosen;
@@ -52,7 +58,7 @@ struct Asynchronous
   static std::string TopologyName(const Topology& chosen,
                                   const Options& options)
   {
-    if constexpr (std::is_same<RuleType, ServerRule>::value)
+    if constexpr (serves)
       return "star around rank " + std::to_string(options.ServerRank());
     else
       return chosen.Name();
@@ -61,7 +67,7 @@ struct Asynchronous
   //! Whose model is everyone's in the end.
   static std::string FinalModel(const Options& options)
   {
-    if constexpr (std::is_same<RuleType, ServerRule>::value)
+    if constexpr (serves)
       return "the model of rank " + std::to_string(options.ServerRank());
     else
       return RuleType::averages ? "their mean" : "rank 0's model";
@@ -75,7 +81,7 @@ struct Asynchronous
                        const size_t ranks,
                        const size_t rank)
   {
-    if constexpr (std::is_same<RuleType, ServerRule>::value)
+    if constexpr (serves)
       return ranks == 1 || rank != options.ServerRank();
     else
       return true;
@@ -167,7 +173,7 @@ struct Asynchronous
         outcome.stop = *worker.Stop();
       outcome.exception = worker.Exception();
       outcome.counts = worker.Counts();
-      outcome.counts.peakVectors = worker.Pool().Peak() +
+      outcome.counts.peakVectors = worker.PeakVectors() +
           settings.format.Vectors(sizeof(ElemType)) + settings.window *
           (worker.ReceiveFrom().size() - transport.Borrowed());
       outcome.counts.deviation = Unite(comm, settings, options, iterate,
@@ -194,22 +200,31 @@ struct Asynchronous
                       const size_t elements)
   {
     double deviation = 0;
-    if constexpr (RuleType::averages)
+    if constexpr (averages)
     {
-      std::vector<ElemType> mine(iterate, iterate + elements);
-      comm.Sum(iterate, elements, settings.crowded);
-      for (size_t i = 0; i < elements; ++i)
+      // In pieces, so that no other vector of the model's size is needed.
+      constexpr size_t piece = size_t(1) << 16;
+      std::vector<ElemType> mine(std::min(piece, elements));
+      for (size_t begin = 0; begin < elements; begin += piece)
       {
-        iterate[i] /= ElemType(comm.Size());
-        deviation = std::max(deviation, std::abs(double(iterate[i]) -
-            double(mine[i])));
+        const size_t count = std::min(piece, elements - begin);
+        std::copy(iterate + begin, iterate + begin + count, mine.begin());
+        comm.Sum(iterate + begin, count, settings.crowded);
+        for (size_t i = 0; i < count; ++i)
+        {
+          iterate[begin + i] /= ElemType(comm.Size());
+          deviation = std::max(deviation, std::abs(
+              double(iterate[begin + i]) - double(mine[i])));
+        }
       }
     }
-    if constexpr (std::is_same<RuleType, ServerRule>::value)
+    if constexpr (serves)
     {
       comm.Broadcast(iterate, elements * sizeof(ElemType),
           options.ServerRank());
     }
+    (void) options;
+    (void) settings;
     return deviation;
   }
 };

@@ -1,8 +1,8 @@
 /**
  * @file courier.hpp
  *
- * What the ranks of an asynchronous run tell each other besides vectors, and how
- * they all come to an end.
+ * What the ranks of an asynchronous run tell each other besides vectors, and
+ * how they all come to an end.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -35,17 +35,17 @@ struct Neighbours
 };
 
 /**
- * The part of a worker that all asynchronous algorithms share.  Manifests (which
- * gradients there are) and facts (final counts, reasons to stop) travel over the
- * routes of the topology, each exactly once and in the order of their origin, in
- * the same frames as the vectors.  A rank leaves once it has heard the final
- * count of all others, has passed everything on, and has heard the last of its
- * neighbours.
+ * The part of a worker that all asynchronous algorithms share.  Manifests
+ * (which gradients there are) and facts (final counts, reasons to stop) travel
+ * over the routes of the topology, each exactly once and in the order of their
+ * origin, in the same frames as the vectors.  A rank leaves once it has heard
+ * the final count of all others, has passed everything on, and has heard the
+ * last of its neighbours.
  *
  * A worker is a state machine: it has no clock, no thread and knows no MPI.
- * Whoever drives it (Run() over MPI, Simulation on virtual time) calls Receive()
- * when a frame has arrived, Compute() when none has and HasWork(), and Send()
- * after each.
+ * Whoever drives it (Run() over MPI, Simulation on virtual time) calls
+ * Receive() when a frame has arrived, Compute() when none has and HasWork(),
+ * and Send() after each.
  *
  * @tparam DerivedType The worker, which says what the vectors are.  It has
  *
@@ -66,13 +66,14 @@ struct Neighbours
  *  - `bool HasWork()`: is there a batch left for this rank?
  *  - `bool Compute(ManifestEntry&)`: compute the next gradient at the iterate
  *    and describe it; false if it is not finite and must not be used.
- *  - `ElemType* Gradient()`: where that gradient stands.
+ *  - `ElemType* Gradient()`, `size_t BatchPoints()`: where that gradient
+ *    stands, and how many points it is of.
  *  - `bool TakeStep(ElemType* out, const ElemType*& update)`: apply the update
  *    that belongs to it to the iterate, and say where that update stands: in
  *    `out` unless that is null; false if it is not finite.
  *  - `bool Step(double points, double scale)`: apply to the iterate the update
- *    of the gradient as it stands, which is one of so many points, with the step
- *    size times `scale`; false if the result is not finite.
+ *    of the gradient as it stands, which is one of so many points, with the
+ *    step size times `scale`; false if the result is not finite.
  *  - `void Applied(const ManifestEntry&)`: an entry was applied.
  *  - `void Stepped()`: this rank has taken a step.
  *  - `void Settle()`: look at progress after a step or a frame.
@@ -107,9 +108,9 @@ class Courier
   }
 
   /**
-   * Has so much arrived in a row that it is time to compute, even though more is
-   * there?  Without it, frames that come as fast as they are applied would keep
-   * this rank from computing for ever.
+   * Has so much arrived in a row that it is time to compute, even though more
+   * is there?  Without it, frames that come as fast as they are applied would
+   * keep this rank from computing for ever.
    */
   bool Starved() { return inARow >= sweep && Self().HasWork(); }
 
@@ -150,6 +151,12 @@ class Courier
   const BufferPool& Pool() const { return pool; }
   //! How many of them are in use at a time at most.
   size_t MaxBuffers() const { return maxBuffers; }
+  //! Vectors held besides iterate and gradient at most, without those that the
+  //! transport has for receiving.
+  size_t PeakVectors() const
+  {
+    return pool.Peak() + static_cast<const DerivedType&>(*this).FixedVectors();
+  }
   const RankReport& Counts() const { return counts; }
   RankReport& Counts() { return counts; }
   //! How many gradients of each origin have been applied.
@@ -194,8 +201,8 @@ class Courier
   void Read(const std::uint8_t* bytes, size_t size, size_t from);
 
   /**
-   * Take note of the manifest and the facts of the frame that was read, and pass
-   * them on.
+   * Take note of the manifest and the facts of the frame that was read, and
+   * pass them on.
    *
    * @param measure Are its gradients applied here, so that their staleness can
    *     be measured?
@@ -206,10 +213,17 @@ class Courier
    * Tell all others that this rank has computed a gradient.
    *
    * @param entry What it is; who computed it is filled in.
-   * @param at The version of the model that it was computed at; by default that
-   *     of this rank now.
+   * @param at The version of the model that it was computed at, or null if that
+   *     means nothing to anybody.
    */
-  void Announce(ManifestEntry& entry, const std::uint64_t* at = nullptr);
+  void Announce(ManifestEntry& entry, const std::uint64_t* at);
+
+  //! The link to a rank that a frame came from, if links go both ways.
+  size_t LinkTo(const size_t peer) const
+  {
+    return size_t(std::lower_bound(neighbours.sendTo.begin(),
+        neighbours.sendTo.end(), peer) - neighbours.sendTo.begin());
+  }
 
   //! A step begins here.
   void Begin()
@@ -231,6 +245,10 @@ class Courier
   void Guard(ActionType&& action);
 
   // What most workers do not need.
+  //! Do manifests wait for a vector to go with?
+  static constexpr bool lazy = true;
+  //! Vectors that are there all the time.
+  size_t FixedVectors() const { return 0; }
   bool Loads(const size_t) const { return false; }
   void Finish() { }
   bool Quiet() const { return true; }
@@ -252,6 +270,9 @@ class Courier
   std::vector<std::vector<size_t>> boxesOf;
   std::vector<size_t> waiting;
   std::vector<size_t> turn;
+  //! Per link: gradients that wait to be told, and whether a fact does.
+  std::vector<size_t> held;
+  std::vector<bool> urgent;
   std::vector<bool> lastSent;
   size_t lastsToSend;
   size_t lastsToCome;
@@ -292,6 +313,18 @@ class Courier
   static constexpr std::uint32_t noRoute = 0xffffffff;
 
   DerivedType& Self() { return static_cast<DerivedType&>(*this); }
+
+  /**
+   * Is there news that must not wait?  Where vectors are sent anyway, the
+   * gradients of a manifest go with the next, so that they cost no messages of
+   * their own; but not for too long, since progress is judged by them.
+   */
+  bool HasNews(const size_t link) const
+  {
+    return waiting[link] > 0 && (!DerivedType::lazy || urgent[link] ||
+        held[link] >= 16);
+  }
+
   std::uint32_t ClassOf(const size_t box) const
   {
     return (box < routes.Channels().size()) ?

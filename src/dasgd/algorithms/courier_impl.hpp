@@ -36,6 +36,8 @@ Courier<DerivedType, ElemType, ProblemType>::Courier(
     boxesOf(neighbours.sendTo.size()),
     waiting(neighbours.sendTo.size(), 0),
     turn(neighbours.sendTo.size(), 0),
+    held(neighbours.sendTo.size(), 0),
+    urgent(neighbours.sendTo.size(), false),
     lastSent(neighbours.sendTo.size(), false),
     lastsToSend(neighbours.sendTo.size()),
     lastsToCome(neighbours.receiveFrom.size()),
@@ -115,7 +117,10 @@ void Courier<DerivedType, ElemType, ProblemType>::Accept(const bool measure)
   if (!frame.manifest.Empty())
   {
     for (const size_t channel : onward)
+    {
       Open(channel).manifest.Add(frame.manifest);
+      held[linkOf[channel]] += frame.manifest.Entries().size();
+    }
 
     const std::vector<ManifestEntry>& entries = frame.manifest.Entries();
     for (size_t i = 0; i < entries.size(); ++i)
@@ -139,7 +144,10 @@ void Courier<DerivedType, ElemType, ProblemType>::Accept(const bool measure)
   for (const Fact& fact : frame.facts)
   {
     for (const size_t channel : onward)
+    {
       Open(channel).facts.push_back(fact);
+      urgent[linkOf[channel]] = true;
+    }
     Learn(fact);
   }
 
@@ -159,8 +167,12 @@ void Courier<DerivedType, ElemType, ProblemType>::Announce(
 {
   entry.origin = std::uint32_t(routes.Rank());
   entry.first = version[routes.Rank()] + 1;
+  entry.versioned = (at != nullptr);
   for (const size_t channel : routes.Emit())
-    Open(channel).manifest.Add(entry, at ? at : version.data());
+  {
+    Open(channel).manifest.Add(entry, at);
+    ++held[linkOf[channel]];
+  }
   ++version[routes.Rank()];
   ++counts.computed;
   ++counts.applied;
@@ -176,7 +188,7 @@ bool Courier<DerivedType, ElemType, ProblemType>::Send(
   for (size_t link = 0; link < boxesOf.size(); ++link)
   {
     const std::vector<size_t>& own = boxesOf[link];
-    while (!lastSent[link] && (waiting[link] > 0 || complete ||
+    while (!lastSent[link] && (HasNews(link) || complete ||
         Self().Loads(link)) && transport.CanSend(link))
     {
       // The next box, in turn, that has something; none is left waiting.
@@ -199,8 +211,11 @@ bool Courier<DerivedType, ElemType, ProblemType>::Send(
         box.buffer = pool.Take();
       const size_t bytes = EncodeFrame<ElemType>(box.buffer, header,
           box.manifest, box.facts);
-      if (waiting[link] > 0)
-        --waiting[link];
+      if (waiting[link] > 0 && --waiting[link] == 0)
+      {
+        held[link] = 0;
+        urgent[link] = false;
+      }
       box.manifest.Clear();
       box.facts.clear();
       transport.Send(link, std::move(box.buffer), bytes);
@@ -218,7 +233,7 @@ bool Courier<DerivedType, ElemType, ProblemType>::Send(
         --lastsToSend;
       }
     }
-    stuck |= (waiting[link] > 0) || (!lastSent[link] && Self().Loads(link));
+    stuck |= HasNews(link) || (!lastSent[link] && Self().Loads(link));
   }
   return sent || !stuck;
 }
@@ -261,7 +276,10 @@ template<typename DerivedType, typename ElemType, typename ProblemType>
 void Courier<DerivedType, ElemType, ProblemType>::Tell(const Fact& fact)
 {
   for (const size_t channel : routes.Emit())
+  {
     Open(channel).facts.push_back(fact);
+    urgent[linkOf[channel]] = true;
+  }
   Learn(fact);
 }
 

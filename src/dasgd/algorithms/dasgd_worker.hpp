@@ -23,7 +23,8 @@ inline size_t DasgdBuffers(const Routes& routes, const size_t window)
 /**
  * The most vectors that a rank holds besides iterate and gradient.
  *
- * @param window Frames under way to each neighbour, and receives posted for each.
+ * @param window Frames under way to each neighbour, and receives posted for
+ *     each.
  */
 inline size_t DasgdVectors(const Routes& routes, const size_t window)
 {
@@ -77,6 +78,7 @@ class DasgdWorker : public Courier<DasgdWorker<ElemType, ProblemType>, ElemType,
   using BaseType::problem;
   using BaseType::routes;
   using BaseType::version;
+  static constexpr bool lazy = false;
 
   //! Where an own update can be formed right where it is sent from, or null.
   ElemType* IdleBuffer();
@@ -95,21 +97,10 @@ class DasgdWorker : public Courier<DasgdWorker<ElemType, ProblemType>, ElemType,
 };
 
 //! DASGD as an algorithm; see Asynchronous.
-struct DasgdRule
+struct DasgdRule : PlainRule
 {
   static const char* Name() { return "DASGD"; }
-  //! Are models averaged in the end?  Can the topology be chosen, and the format
-  //! of vectors?  Is waiting for others part of it?
-  static constexpr bool averages = false;
-  static constexpr bool topologies = true;
   static constexpr bool formats = true;
-  static constexpr bool waits = false;
-
-  //! It has no options of its own.
-  struct Options { };
-  static std::string Complaint(const Options&, size_t) { return ""; }
-  template<typename HandshakeType>
-  static void Agree(const Options&, HandshakeType&) { }
 
   template<typename ElemType, typename ProblemType>
   static auto Make(const Routes& routes,

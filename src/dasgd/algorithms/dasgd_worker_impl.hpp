@@ -57,7 +57,7 @@ void DasgdWorker<ElemType, ProblemType>::Compute()
         history->Compute(); // First: nobody may have what is not noted.
       for (const size_t channel : routes.Emit())
         AddUpdate(boxes[channel], update);
-      this->Announce(entry);
+      this->Announce(entry, version.data());
       counts.staleness.Add(0);
       problem.Applied(entry);
       problem.Stepped();
@@ -132,8 +132,8 @@ void DasgdWorker<ElemType, ProblemType>::Load(const size_t /* link */,
                                               Buffer& rest)
 {
   header.elements = box.Fresh() ? 0 : limits.elements;
-  // An origin's last word comes with all that is left of it, and so does a frame
-  // that is nothing but a rest: nothing may stay behind.
+  // An origin's last word comes with all that is left of it, and so does a
+  // frame that is nothing but a rest: nothing may stay behind.
   const bool final = std::any_of(box.facts.begin(), box.facts.end(),
       [](const Fact& fact) { return fact.kind == Fact::Kind::Final; });
   if (format == WireFormat::Kind::Exact || header.elements == 0 || final ||

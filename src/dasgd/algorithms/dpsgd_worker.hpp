@@ -23,11 +23,11 @@ namespace dasgd {
  * round are here becomes x_i = sum_j W_ij x_j - step * gradient.  It waits for
  * its neighbours, and for nobody else.
  *
- * The mean of all models moves by the mean of all steps as long as all ranks take
- * part in the same rounds.  So a rank that has no work left goes on averaging,
- * and all end after the same round: the last one in which a rank computed, and as
- * many more as it takes for that to be known to all, since news travel with the
- * models, one hop in each round.
+ * The mean of all models moves by the mean of all steps as long as all ranks
+ * take part in the same rounds.  So a rank that has no work left goes on
+ * averaging, and all end after the same round: the last one in which a rank
+ * computed, and as many more as it takes for that to be known to all, since
+ * news travel with the models, one hop in each round.
  */
 template<typename ElemType, typename ProblemType>
 class DpsgdWorker : public Courier<DpsgdWorker<ElemType, ProblemType>, ElemType,
@@ -68,7 +68,7 @@ class DpsgdWorker : public Courier<DpsgdWorker<ElemType, ProblemType>, ElemType,
     {
       if (problem.Compute(entry))
       {
-        this->Announce(entry);
+        this->Announce(entry, nullptr);
         hasStep = true;
       }
     });
@@ -82,8 +82,7 @@ class DpsgdWorker : public Courier<DpsgdWorker<ElemType, ProblemType>, ElemType,
     this->Read(bytes, size, from);
     if (frame.vector)
     {
-      const size_t link = size_t(std::lower_bound(mixing.Neighbours().begin(),
-          mixing.Neighbours().end(), from) - mixing.Neighbours().begin());
+      const size_t link = this->LinkTo(from);
       // A neighbour may be one round ahead: it had our model of this round.
       const std::uint64_t its = ++rounds[link];
       if (its != round && its != round + 1)
@@ -127,6 +126,7 @@ class DpsgdWorker : public Courier<DpsgdWorker<ElemType, ProblemType>, ElemType,
     size_t models = 0;
   };
 
+  size_t FixedVectors() const { return 2; }
   bool Loads(const size_t link) const { return !sent[link] && !Settled(); }
 
   //! The model goes with the last of the news, so that whoever has the model of
@@ -203,21 +203,11 @@ class DpsgdWorker : public Courier<DpsgdWorker<ElemType, ProblemType>, ElemType,
 };
 
 //! D-PSGD as an algorithm; see Asynchronous.
-struct DpsgdRule
+struct DpsgdRule : PlainRule
 {
   static const char* Name() { return "DPSGD"; }
-  //! Are models averaged in the end?  Can the topology be chosen, and the format
-  //! of vectors?  Is waiting for others part of it?
   static constexpr bool averages = true;
-  static constexpr bool topologies = true;
-  static constexpr bool formats = false;
   static constexpr bool waits = true;
-
-  //! It has no options of its own.
-  struct Options { };
-  static std::string Complaint(const Options&, size_t) { return ""; }
-  template<typename HandshakeType>
-  static void Agree(const Options&, HandshakeType&) { }
 
   template<typename ElemType, typename ProblemType>
   static auto Make(const Routes& routes,

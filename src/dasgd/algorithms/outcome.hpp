@@ -18,7 +18,8 @@ namespace dasgd {
 //! What an algorithm returns when all ranks have reached its end.
 struct Outcome
 {
-  //! Did some rank stop the run before its work was done?  The same fact on all.
+  //! Did some rank stop the run before its work was done?  The same fact on
+  //! all.
   bool stopped = false;
   Fact stop;
   //! What was thrown on this rank, if anything.

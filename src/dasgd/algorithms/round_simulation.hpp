@@ -21,9 +21,9 @@ namespace dasgd {
 
 /**
  * Seconds that an all-reduce takes on a machine, going by the better of two
- * schemes: all of the vector to one partner after another, with log2(n) messages
- * in a row, or parts of it, with twice as many messages and less than two vectors
- * to send.  The slowest link counts.
+ * schemes: all of the vector to one partner after another, with log2(n)
+ * messages in a row, or parts of it, with twice as many messages and less than
+ * two vectors to send.  The slowest link counts.
  */
 inline double AllreduceSeconds(const SimMachine& machine,
                                const size_t ranks,
@@ -34,9 +34,14 @@ inline double AllreduceSeconds(const SimMachine& machine,
   double latency = 0, perByte = 1 / machine.rankBytesPerSecond;
   for (size_t i = 0; i < ranks; ++i)
   {
-    const SimLink link = machine.link(i, (i + 1) % ranks);
-    latency = std::max(latency, link.latency + link.jitter / 2);
-    perByte = std::max(perByte, 1 / link.bytesPerSecond);
+    for (size_t k = 0; k < ranks; ++k)
+    {
+      if (i == k)
+        continue;
+      const SimLink link = machine.link(i, k);
+      latency = std::max(latency, link.latency + link.jitter / 2);
+      perByte = std::max(perByte, 1 / link.bytesPerSecond);
+    }
   }
   const double messages = std::ceil(std::log2(double(ranks)));
   const double vector = double(bytes) * perByte;
@@ -110,7 +115,8 @@ class RoundSimulation
           ++counts.framesSent;
           ++counts.framesReceived;
           const std::uint64_t bytes = AllreduceBytes(ranks,
-              elements * sizeof(ElemType)) + worker->TheNews().size();
+              elements * sizeof(ElemType)) + (ranks - 1) *
+              worker->TheNews().size();
           counts.bytesSent += bytes;
           counts.bytesReceived += bytes;
         }

@@ -33,12 +33,13 @@ inline std::uint64_t AllreduceBytes(const size_t ranks, const size_t bytes)
 { return 2 * std::uint64_t(bytes) * (ranks - 1) / ranks; }
 
 /**
- * One rank of a synchronous algorithm.  Whoever drives it (RunRounds() over MPI,
- * RoundSimulation on virtual time) calls, for each round until it is Over(),
- * Compute(), shows all ranks the news of all, then puts into Vector() of each
- * the sum over all ranks, if anybody Computed(), and calls Finish().
+ * One rank of a synchronous algorithm.  Whoever drives it (RunRounds() over
+ * MPI, RoundSimulation on virtual time) calls, for each round until it is
+ * Over(), Compute(), shows all ranks the news of all, then puts into Vector()
+ * of each the sum over all ranks, if anybody Computed(), and calls Finish().
  *
- * @tparam ProblemType See Courier.
+ * @tparam ProblemType See Courier; it also has `std::uint64_t PointsLeft()`, how
+ *     many points are left for all ranks together.
  */
 template<typename ElemType, typename ProblemType>
 class RoundWorker
@@ -82,8 +83,14 @@ class RoundWorker
     {
       Guard([&]()
       {
-        while (computed < period && problem.HasWork() && !problem.Verdict())
+        // The others are about as far: together they must not do more than is
+        // left for all.
+        const std::uint64_t left = problem.PointsLeft();
+        std::uint64_t visited = 0;
+        while (computed < period && visited < left && problem.HasWork() &&
+            !problem.Verdict())
         {
+          step = counts.computed + 1;
           if (!problem.Compute(entries[computed]))
             break;
           ManifestEntry& entry = entries[computed];
@@ -91,6 +98,7 @@ class RoundWorker
           entry.first = counts.computed + 1;
           entry.versioned = false;
           ++counts.computed;
+          visited += ranks * problem.BatchPoints();
           counts.points = entry.points;
           ++computed;
           if (averaged == Averaged::Models)
@@ -113,7 +121,7 @@ class RoundWorker
       own = *verdict;
       own.kind = Fact::Kind::Stop;
       own.origin = std::uint32_t(rank);
-      own.count = counts.computed + (verdict->reason == StopReason::NonFinite);
+      own.count = step;
       mine.reason = own.reason;
       mine.count = own.count;
       mine.value = own.value;
@@ -264,6 +272,8 @@ class RoundWorker
   //! This rank's gradients of the round, and all ranks'.
   std::vector<ManifestEntry> entries;
   size_t computed = 0;
+  //! The last step that was begun here.
+  std::uint64_t step = 0;
   std::vector<ManifestEntry> heard;
   //! Ranks that computed, and points of their batches.
   size_t computing = 0;
@@ -294,8 +304,8 @@ struct AllreduceRule
   static size_t Period(const Options&) { return 1; }
 };
 
-//! Local SGD (Stich, 2019): steps of one's own, and from time to time all models
-//! become their mean.
+//! Local SGD (Stich, 2019): steps of one's own, and from time to time all
+//! models become their mean.
 struct LocalRule
 {
   static const char* Name() { return "LocalSGD"; }

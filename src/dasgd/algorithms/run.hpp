@@ -63,10 +63,10 @@ class Stopwatch
  * compute a gradient.  Neither waits for a peer.  With no work left, wait for
  * the others.
  *
- * @tparam WorkerType See DasgdWorker.
+ * @tparam WorkerType See Courier.
  * @tparam TransportType Has `bool Receive(action)`, which calls action(bytes,
  *     size, from) if a frame has arrived, CanSend() and Send() (see
- *     DasgdWorker), `bool Delivered()`, `void Wait()` and `void Yield()`.
+ *     Courier), `bool Delivered()`, `void Wait()` and `void Yield()`.
  */
 template<typename WorkerType, typename TransportType>
 void Run(WorkerType& worker, TransportType& transport)
@@ -87,7 +87,10 @@ void Run(WorkerType& worker, TransportType& transport)
           worker.Receive(bytes, size, from);
         }))
     {
-      watch.Lap(waiting ? counts.secondsIdle : counts.secondsExchanging);
+      if (waiting)
+        watch.Idle(counts.secondsIdle);
+      else
+        watch.Lap(counts.secondsExchanging);
       waiting = false;
       if (worker.HasWork())
       {
@@ -102,8 +105,10 @@ void Run(WorkerType& worker, TransportType& transport)
         // What was sent may have been what this rank had to wait for.
         waiting = !worker.HasWork();
         if (waiting)
+        {
           transport.Wait();
-        watch.Idle(counts.secondsIdle);
+          watch.Idle(counts.secondsIdle);
+        }
       }
     }
     else

@@ -65,6 +65,27 @@ inline std::string OnlyOf(const std::string& name,
   return "";
 }
 
+/**
+ * What most algorithms have in common; each says what differs.  A rule also has
+ * a Name(), a Make() for the worker, and Vectors(), how many it may hold.
+ */
+struct PlainRule
+{
+  //! Are models averaged in the end?
+  static constexpr bool averages = false;
+  //! Can the topology be chosen, and the format of vectors?
+  static constexpr bool topologies = true;
+  static constexpr bool formats = false;
+  //! Is waiting for others part of it?
+  static constexpr bool waits = false;
+
+  //! It has no options of its own.
+  struct Options { };
+  static std::string Complaint(const Options&, size_t) { return ""; }
+  template<typename HandshakeType>
+  static void Agree(const Options&, HandshakeType&) { }
+};
+
 } // namespace dasgd
 
 #endif

@@ -87,7 +87,18 @@ class ServerWorker : public Courier<ServerWorker<ElemType, ProblemType>,
     this->Begin();
     this->Guard([&]()
     {
-      if (problem.Compute(entry))
+      if (!problem.Compute(entry))
+        return;
+      if (this->routes.Emit().empty())
+      {
+        // Alone it serves itself.
+        this->Announce(entry, nullptr);
+        problem.Step(double(problem.BatchPoints()));
+        problem.Applied(entry);
+        problem.Stepped();
+        problem.Settle();
+      }
+      else
       {
         Box& box = this->boxes[this->routes.Emit().front()];
         box.buffer = pool.Take();
@@ -155,8 +166,7 @@ class ServerWorker : public Courier<ServerWorker<ElemType, ProblemType>,
     }
     const size_t elements = this->limits.elements;
     const ManifestEntry& its = frame.manifest.Entries()[0];
-    const size_t link = size_t(std::lower_bound(this->SendTo().begin(),
-        this->SendTo().end(), from) - this->SendTo().begin());
+    const size_t link = this->LinkTo(from);
     const std::uint64_t late = Staleness(this->version.data(),
         frame.manifest.Version(0), this->routes.Ranks());
     const double workers = double(this->SendTo().size());
@@ -190,8 +200,14 @@ class ServerWorker : public Courier<ServerWorker<ElemType, ProblemType>,
     return std::sqrt(sum);
   }
 
+  size_t FixedVectors() const { return given.size(); }
+
   //! The server sends its model to those that have sent a gradient.
-  bool Loads(const size_t link) const { return wanted[link]; }
+  bool Loads(const size_t link) const
+  {
+    return serves ? bool(wanted[link]) :
+        bool(this->boxes[this->routes.Emit().front()].buffer);
+  }
 
   void Load(const size_t link, Box& box, FrameHeader& header, Buffer&)
   {
@@ -233,14 +249,10 @@ class ServerWorker : public Courier<ServerWorker<ElemType, ProblemType>,
 };
 
 //! A parameter server as an algorithm; see Asynchronous.
-struct ServerRule
+struct ServerRule : PlainRule
 {
   static const char* Name() { return "ParameterServerSGD"; }
-  //! Are models averaged in the end?  Can the topology be chosen, and the format
-  //! of vectors?  Is waiting for others part of it?
-  static constexpr bool averages = false;
   static constexpr bool topologies = false;
-  static constexpr bool formats = false;
   static constexpr bool waits = true;
 
   using Options = ServerOptions;

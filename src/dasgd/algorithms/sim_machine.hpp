@@ -35,8 +35,8 @@ struct SimMachine
   size_t window = 2;
   //! How updates are written.
   WireFormat format = WireFormat::Exact;
-  //! What a rank can send to all others together, and receive from them; without
-  //! it every link is as fast as if there were no other.
+  //! What a rank can send to all others together, and receive from them;
+  //! without it every link is as fast as if there were no other.
   double rankBytesPerSecond = std::numeric_limits<double>::infinity();
   //! Where to show virtual seconds while they pass, for callbacks; or null.
   double* clock = nullptr;

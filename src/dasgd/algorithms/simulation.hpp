@@ -108,7 +108,7 @@ class Simulation
   //! Vectors that a rank held at most besides iterate and gradient.
   size_t PeakVectors(const size_t rank) const
   {
-    return seats[rank].worker->Pool().Peak() +
+    return seats[rank].worker->PeakVectors() +
         machine.window * seats[rank].worker->ReceiveFrom().size() +
         machine.format.Vectors(sizeof(ElemType));
   }

@@ -18,12 +18,12 @@
 namespace dasgd {
 
 /**
- * One rank of SWIFT (Bornstein et al., 2023).  It keeps the latest model of each
- * neighbour.  After every so many gradients it becomes the weighted mean of
- * these and its own, and sends the result to its neighbours; a neighbour that
- * has not taken the last one yet gets the newest one later, and none in between.
- * A step changes one model only, so the mean is kept in expectation and not
- * exactly.
+ * One rank of SWIFT (Bornstein et al., 2023).  It keeps the latest model of
+ * each neighbour.  After every so many gradients it becomes the weighted mean
+ * of these and its own, and sends the result to its neighbours; a neighbour
+ * that has not taken the last one yet gets the newest one later, and none in
+ * between. A step changes one model only, so the mean is kept in expectation
+ * and not exactly.
  */
 template<typename ElemType, typename ProblemType>
 class SwiftWorker : public Courier<SwiftWorker<ElemType, ProblemType>, ElemType,
@@ -63,7 +63,7 @@ class SwiftWorker : public Courier<SwiftWorker<ElemType, ProblemType>, ElemType,
       ManifestEntry entry;
       if (problem.Compute(entry))
       {
-        this->Announce(entry);
+        this->Announce(entry, nullptr);
         if (now)
           Average();
         problem.Step(double(problem.BatchPoints()));
@@ -83,10 +83,8 @@ class SwiftWorker : public Courier<SwiftWorker<ElemType, ProblemType>, ElemType,
     this->Read(bytes, size, from);
     if (frame.vector)
     {
-      const size_t link = size_t(std::lower_bound(mixing.Neighbours().begin(),
-          mixing.Neighbours().end(), from) - mixing.Neighbours().begin());
       std::copy(frame.vector, frame.vector + this->limits.elements,
-          models[link].begin());
+          models[this->LinkTo(from)].begin());
     }
     this->Accept(false);
   }
@@ -99,6 +97,8 @@ class SwiftWorker : public Courier<SwiftWorker<ElemType, ProblemType>, ElemType,
   using BaseType::iterate;
   using BaseType::pool;
   using BaseType::problem;
+
+  size_t FixedVectors() const { return models.size(); }
 
   //! Nobody averages once all have finished.
   bool Loads(const size_t link) const
@@ -138,15 +138,10 @@ class SwiftWorker : public Courier<SwiftWorker<ElemType, ProblemType>, ElemType,
 };
 
 //! SWIFT as an algorithm; see Asynchronous.
-struct SwiftRule
+struct SwiftRule : PlainRule
 {
   static const char* Name() { return "SWIFT"; }
-  //! Are models averaged in the end?  Can the topology be chosen, and the format
-  //! of vectors?  Is waiting for others part of it?
   static constexpr bool averages = true;
-  static constexpr bool topologies = true;
-  static constexpr bool formats = false;
-  static constexpr bool waits = false;
 
   class Options
   {

@@ -43,7 +43,8 @@ void RunRounds(const MpiCommunicator& comm,
       ++counts.framesSent;
       ++counts.framesReceived;
       const std::uint64_t bytes = AllreduceBytes(comm.Size(),
-          elements * sizeof(ElemType)) + worker.TheNews().size();
+          elements * sizeof(ElemType)) + (comm.Size() - 1) *
+          worker.TheNews().size();
       counts.bytesSent += bytes;
       counts.bytesReceived += bytes;
     }
@@ -64,6 +65,11 @@ struct Synchronous
   using Options = typename RuleType::Options;
 
   static const char* Name() { return RuleType::Name(); }
+
+  static constexpr bool serves = false;
+  static constexpr bool averages = false;
+  //! Are gradients applied, so that they have a staleness?
+  static constexpr bool stale = (RuleType::averaged == Averaged::Gradients);
 
   static std::string TopologyName(const Topology&, const Options&)
   { return "all-reduce"; }
@@ -99,8 +105,8 @@ struct Synchronous
     try
     {
       RoundWorker<ElemType, ProblemType> worker(RuleType::averaged,
-          RuleType::Period(options), comm.Size(), comm.Rank(), iterate, elements,
-          problem);
+          RuleType::Period(options), comm.Size(), comm.Rank(), iterate,
+          elements, problem);
       if (settings.live)
         *settings.live = &worker.Counts();
       RunRounds(comm, settings.crowded, elements, worker);

@@ -13,8 +13,8 @@
 namespace dasgd {
 
 /**
- * Write a trace: one track for each rank with what it did, and an arrow for each
- * frame from where it was sent to where it was applied.
+ * Write a trace: one track for each rank with what it did, and an arrow for
+ * each frame from where it was sent to where it was applied.
  */
 inline void WriteTrace(const History& history, std::ostream& stream)
 {

@@ -45,8 +45,8 @@ struct ManifestEntry
  * Limit() entries, gradients are folded into the last entry of their origin.
  * Counts stay exact; version vectors of folded gradients are dropped (their
  * staleness is then reported as not measured), and far beyond the limit so are
- * the objectives of the newest epochs (which are then not judged).  That happens
- * only to a peer that takes nothing while a thousand gradients come by.
+ * the objectives of the newest epochs (which are then not judged).  That
+ * happens only to a peer that takes nothing while a thousand gradients come by.
  */
 class Manifest
 {

@@ -16,9 +16,9 @@ namespace dasgd {
  * The row of one rank in a matrix W of weights.  Every link counts in both
  * directions, and each pair of neighbours has the weight
  * 1 / (1 + the larger of their numbers of neighbours), which each can work out
- * from the topology alone (Metropolis and Hastings).  So W is symmetric, none of
- * its entries is negative, and all its rows and columns sum to one: averaging
- * with it keeps the mean of the models.
+ * from the topology alone (Metropolis and Hastings).  So W is symmetric, none
+ * of its entries is negative, and all its rows and columns sum to one:
+ * averaging with it keeps the mean of the models.
  */
 class Mixing
 {

@@ -29,7 +29,9 @@ namespace dasgd {
 class Progress
 {
  public:
-  Progress(const size_t ranks, const size_t epochPoints, const Sharing sharing) :
+  Progress(const size_t ranks,
+           const size_t epochPoints,
+           const Sharing sharing) :
       ranks(ranks), epochPoints(epochPoints), sharing(sharing),
       points(ranks, 0), latest(ranks, 0)
   {
@@ -41,6 +43,10 @@ class Progress
     while (!open.empty())
       Close(open.begin());
   }
+
+  //! A rank computes nothing: nobody need wait to hear of it.
+  void Absent(const size_t rank)
+  { latest[rank] = std::numeric_limits<std::uint64_t>::max(); }
 
   /**
    * Take note of an entry of a manifest.

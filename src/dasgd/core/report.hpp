@@ -30,6 +30,10 @@ class Report
   std::string finalModel = "rank 0's model";
   //! Would ranks wait less if fast ones did more?
   bool dynamicHelps = true;
+  //! Are gradients applied, so that they have a staleness?
+  bool measuresStaleness = true;
+  //! Is it known how far models were from that?
+  bool measuresDeviation = true;
   //! How updates were written on the wire.
   std::string wireFormat = "exact";
   dasgd::Data data = dasgd::Data::Replicated;

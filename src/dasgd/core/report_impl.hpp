@@ -101,7 +101,8 @@ inline bool Report::WaitedLong() const
   for (const RankReport& rank : ranks)
     idle += rank.secondsIdle;
   return ranks.size() > 1 && sharing == dasgd::Sharing::Static &&
-      dynamicHelps && seconds > 1 && idle > 0.2 * seconds * double(ranks.size());
+      dynamicHelps && seconds > 1 &&
+      idle > 0.2 * seconds * double(ranks.size());
 }
 
 inline std::string Report::Reason() const
@@ -399,7 +400,7 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
     out << "gradients that came too late to be used: " << discarded << " of "
         << report.Gradients() << "\n";
   }
-  if (measured == 0)
+  if (!report.measuresStaleness)
     out << "staleness: none where models are averaged";
   else
   {
@@ -455,7 +456,7 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
     out << step << "; give Smoothness() to have it compared with the theorem's "
         << "limit\n";
   }
-  if (report.ranks.size() > 1)
+  if (report.ranks.size() > 1 && report.measuresDeviation)
   {
     out << "replicas differed by at most " << Short(report.Deviation())
         << " before " << report.finalModel << " became everyone's\n";

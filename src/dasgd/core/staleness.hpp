@@ -27,7 +27,8 @@ using VersionVector = std::vector<std::uint64_t>;
  * applying model has and those that the computing model had.
  *
  * @param applied Version vector of the model that applies a gradient.
- * @param computed Version vector of the model that the gradient was computed at.
+ * @param computed Version vector of the model that the gradient was computed
+ * at.
  * @param ranks Length of both.
  */
 inline std::uint64_t Staleness(const std::uint64_t* applied,

@@ -60,10 +60,10 @@ inline void FormAndApply(ElemType* __restrict iterate,
 }
 
 /**
- * Is every element a finite number?  Zero times a finite number is zero, and not
- * a number otherwise: one instruction for several elements.  The compiler cannot
- * know that it is zero, and bits are looked at in the end, so that this also
- * holds in programs built with -ffast-math.
+ * Is every element a finite number?  Zero times a finite number is zero, and
+ * not a number otherwise: one instruction for several elements.  The compiler
+ * cannot know that it is zero, and bits are looked at in the end, so that this
+ * also holds in programs built with -ffast-math.
  */
 template<typename ElemType>
 inline bool AllFinite(const ElemType* values, const size_t elements)

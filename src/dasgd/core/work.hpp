@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -79,9 +80,9 @@ class Work
       held(points[rank])
   {
     // Slice i of the epoch is [begins[i], begins[i + 1]).  Slices of replicated
-    // data are cut between batches, so that the batches of an epoch are those of
-    // ens::SGD: with a short one in each slice, steps that are divided by the
-    // size of the batch would differ.
+    // data are cut between batches, so that the batches of an epoch are those
+    // of ens::SGD: with a short one in each slice, steps that are divided by
+    // the size of the batch would differ.
     unit = ((held + batchSize - 1) / batchSize >= ranks) ? batchSize : 1;
     begins.assign(ranks + 1, 0);
     for (size_t i = 1; i <= ranks; ++i)
@@ -106,6 +107,14 @@ class Work
     if (sharing == Sharing::Static)
       return leftInEpoch > 0;
     return maxIterations == 0 || known < maxIterations;
+  }
+
+  //! Points left for all ranks together, where they are not divided.
+  std::uint64_t PointsLeft(const std::uint64_t known) const
+  {
+    if (sharing == Sharing::Static || maxIterations == 0)
+      return std::numeric_limits<std::uint64_t>::max();
+    return (known < maxIterations) ? maxIterations - known : 0;
   }
 
   //! The next batch; call only if there is one left.

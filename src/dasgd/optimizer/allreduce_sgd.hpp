@@ -20,7 +20,8 @@ namespace dasgd {
  */
 template<typename UpdatePolicyType = ens::VanillaUpdate,
          typename DecayPolicyType = ens::NoDecay>
-using AllreduceSGD = Rival<AllreduceAlgorithm, UpdatePolicyType, DecayPolicyType>;
+using AllreduceSGD = Rival<AllreduceAlgorithm, UpdatePolicyType,
+    DecayPolicyType>;
 
 } // namespace dasgd
 

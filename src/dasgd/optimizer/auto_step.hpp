@@ -64,8 +64,8 @@ inline SmoothnessOptions AdviceOptions()
 }
 
 /**
- * Set the step that AutoStep stands for.  Collective; throws on all ranks if the
- * function throws on one.
+ * Set the step that AutoStep stands for.  Collective; throws on all ranks if
+ * the function throws on one.
  *
  * @param caller Named in messages.
  * @return The smoothness: that of the settings, or an estimate.

@@ -19,9 +19,10 @@
 namespace dasgd {
 
 /**
- * Does a callback want Evaluate() and StepTaken() for the gradients of all ranks
- * instead of this rank's only?  The progress bar does: it counts the steps of
- * an epoch.  Specialize it for a callback of your own that counts, too.
+ * Does a callback want Evaluate() and StepTaken() for the gradients of all
+ * ranks instead of this rank's only?  The progress bar does: it counts the
+ * steps of an epoch.  Specialize it for a callback of your own that counts,
+ * too.
  */
 template<typename CallbackType>
 struct SeesAllRanks : std::false_type { };
@@ -166,7 +167,8 @@ class Callbacks
     double objective = 0;
   };
 
-  //! The callback, if it is one of those that see all ranks, or one that is not.
+  //! The callback, if it is one of those that see all ranks, or one that is
+  //! not.
   template<bool seesAll, typename CallbackType>
   static auto Keep(CallbackType& callback)
   {

@@ -15,8 +15,8 @@ namespace dasgd {
 /**
  * Decentralized parallel SGD (Lian et al., "Can decentralized algorithms
  * outperform centralized algorithms?", 2017): in every round each rank averages
- * its model with those of its neighbours and takes a step.  In the end all models
- * become their mean.
+ * its model with those of its neighbours and takes a step.  In the end all
+ * models become their mean.
  */
 template<typename UpdatePolicyType = ens::VanillaUpdate,
          typename DecayPolicyType = ens::NoDecay>

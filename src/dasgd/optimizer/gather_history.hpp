@@ -32,8 +32,8 @@ inline void PutStaleness(const std::vector<HistoryStaleness::Meters>& meters,
 
 /**
  * Bring the histories of all ranks to rank 0, and measure the staleness of all
- * gradients.  Collective; throws on all ranks if rank 0 cannot, and ends the job
- * if the histories cannot even be sent: both for want of memory.
+ * gradients.  Collective; throws on all ranks if rank 0 cannot, and ends the
+ * job if the histories cannot even be sent: both for want of memory.
  *
  * @param mine What this rank recorded.
  * @param history Becomes that of all ranks on rank 0.

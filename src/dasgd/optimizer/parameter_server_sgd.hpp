@@ -23,7 +23,8 @@ namespace dasgd {
  */
 template<typename UpdatePolicyType = ens::VanillaUpdate,
          typename DecayPolicyType = ens::NoDecay>
-using ParameterServerSGD = Rival<ServerAlgorithm, UpdatePolicyType, DecayPolicyType>;
+using ParameterServerSGD = Rival<ServerAlgorithm, UpdatePolicyType,
+    DecayPolicyType>;
 
 } // namespace dasgd
 

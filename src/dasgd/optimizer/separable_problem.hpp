@@ -87,6 +87,13 @@ class SeparableProblem
   //! Is there a batch left for this rank?
   bool HasWork() const { return computes && work.Left(progress.Points()); }
 
+  //! Points left for all ranks together, as far as this one knows.
+  std::uint64_t PointsLeft() const
+  { return work.PointsLeft(progress.Points()); }
+
+  //! A rank computes nothing.
+  void Absent(const size_t other) { progress.Absent(other); }
+
   //! Compute the gradient of the next batch; false if it is not finite.
   bool Compute(ManifestEntry& entry)
   {
@@ -172,7 +179,8 @@ class SeparableProblem
   /**
    * Apply the update of the gradient as it stands, whoever computed it.
    *
-   * @param points How many points it belongs to; of a mean, how many on average.
+   * @param points How many points it belongs to; of a mean, how many on
+   * average.
    * @param scale A factor for the step size.
    */
   bool Step(const double points, const double scale = 1)

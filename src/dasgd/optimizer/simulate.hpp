@@ -129,6 +129,14 @@ class SimulatedTraining
       all.push_back(&problems[i]);
     }
 
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      if (AlgorithmType::Computes(options, ranks, i))
+        continue;
+      for (ProblemType& problem : problems)
+        problem.Absent(i);
+    }
+
     const double stepSize = optimizer.StepSize();
     RunSettings run{ optimizer.Topology(), machine.window };
     run.format = machine.format;
@@ -147,15 +155,15 @@ class SimulatedTraining
     // Where models differ by nature, make them one.
     std::vector<double> deviations(ranks, 0);
     BaseMatType result = iterates[0];
-    if constexpr (averages)
+    if constexpr (AlgorithmType::averages)
     {
       for (size_t i = 1; i < ranks; ++i)
         result += iterates[i];
       result /= ElemType(ranks);
     }
-    if constexpr (serves)
+    if constexpr (AlgorithmType::serves)
       result = iterates[options.ServerRank()];
-    for (size_t i = 0; i < ranks && !serves; ++i)
+    for (size_t i = 0; i < ranks && !AlgorithmType::serves; ++i)
       deviations[i] = double(arma::abs(iterates[i] - result).max());
 
     const size_t epochPoints = Training<AlgorithmType>::Divide(settings,
@@ -214,7 +222,7 @@ class SimulatedTraining
     {
       if (!exception)
         exception = simulation.Worker(i).Exception();
-      Guard(exception, [&]() { callbacks[i].EndOptimization(iterates[i]); });
+      Guard(exception, [&]() { callbacks[i].EndOptimization(result); });
     }
     if (exception)
       std::rethrow_exception(exception);
@@ -228,14 +236,6 @@ class SimulatedTraining
   static std::false_type IsSynchronous(...);
   static constexpr bool synchronous = decltype(IsSynchronous(
       static_cast<AlgorithmType*>(nullptr)))::value;
-  static constexpr bool serves = std::is_same<AlgorithmType,
-      ServerAlgorithm>::value;
-  template<typename RuleType>
-  static constexpr bool Averages(const Asynchronous<RuleType>*)
-  { return RuleType::averages; }
-  static constexpr bool Averages(...) { return false; }
-  static constexpr bool averages = Averages(
-      static_cast<AlgorithmType*>(nullptr));
 
   //! The simulation of all ranks.
   template<typename ElemType, typename ProblemType>
@@ -308,8 +308,6 @@ class SimulatedTraining
     { return std::isfinite(value) && value >= 0; };
     for (size_t i = 0; i < ranks; ++i)
     {
-      if (points[i] == 0)
-        return "rank " + std::to_string(i) + " has no points.";
       if (data == Data::Replicated && (points[i] != points[0] ||
           points[i] < ranks))
       {
@@ -338,10 +336,11 @@ class SimulatedTraining
       }
     }
     if (!(machine.computeSpread >= 0 && machine.computeSpread <= 1) ||
-        !sound(machine.applySeconds) || !sound(machine.stallSeconds))
+        !sound(machine.applySeconds) || !sound(machine.stallSeconds) ||
+        !(machine.rankBytesPerSecond > 0))
     {
-      return "computeSpread must be from 0 to 1, and applySeconds and "
-          "stallSeconds at least 0.";
+      return "computeSpread must be from 0 to 1, applySeconds and "
+          "stallSeconds at least 0, and rankBytesPerSecond above 0.";
     }
     return "";
   }
@@ -359,7 +358,7 @@ class SimulatedTraining
  * @param optimizer Its settings count as they do for Optimize().
  * @param functions What each rank minimizes; they may share their data, but not
  *     the order of it.
- * @param iterate Starting point; becomes rank 0's result.
+ * @param iterate Starting point; becomes the result.
  * @param machine How fast ranks and links are; its window is the optimizer's.
  * @param callbacks The callback of each rank.
  * @return The objective, as Optimize() returns it.

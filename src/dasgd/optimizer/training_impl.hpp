@@ -117,6 +117,10 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       settings.state.decay.template As<DecayType>(), callbacks, work,
       comm.Size(), comm.Rank(), agreed.seed, settings.seed != 0);
 
+  for (size_t i = 0; i < comm.Size(); ++i)
+    if (!AlgorithmType::Computes(options, comm.Size(), i))
+      problem.Absent(i);
+
   // The algorithm: returns on all ranks, whatever happened.
   RankHistory log(comm.Size());
   RunSettings runSettings{ settings.topology, settings.window,
@@ -257,6 +261,8 @@ Report Training<AlgorithmType>::Describe(
   report.topology = AlgorithmType::TopologyName(settings.Topology(), options);
   report.finalModel = AlgorithmType::FinalModel(options);
   report.dynamicHelps = AlgorithmType::independent;
+  report.measuresStaleness = AlgorithmType::stale;
+  report.measuresDeviation = !AlgorithmType::serves;
   report.wireFormat = settings.WireFormat().Name();
   report.data = settings.Data();
   report.sharing = settings.Sharing();

@@ -22,7 +22,8 @@ namespace dasgd {
 
 /**
  * A duplicate of the user's communicator: our messages cannot meet theirs.  All
- * operations are collective; waiting in them does not keep a core busy.
+ * operations are collective; waiting in them does not keep a core busy, but for
+ * ShareAll() and Sum(), which are made for rounds.
  */
 class MpiCommunicator
 {
@@ -140,7 +141,7 @@ class MpiCommunicator
 
   /**
    * Everybody's bytes, one after the other, for use in every round of a run:
-   * ranks that have a core each do not sleep meanwhile.
+   * nobody sleeps meanwhile, and ranks that share cores let each other run.
    *
    * @param bytes The same number on all ranks.
    * @param crowded Do ranks share cores?

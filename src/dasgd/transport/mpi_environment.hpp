@@ -91,10 +91,10 @@ inline MPI_Comm& ExitCommunicator()
 }
 
 /**
- * At exit of a program whose MPI we initialised.  A program that ends well waits
- * for its peers in MPI_Finalize().  One that ends with an error must not: the
- * peers may still be at work and would wait for it for ever.  So it gives them
- * two seconds to end as well, and otherwise takes the job down.
+ * At exit of a program whose MPI we initialised.  A program that ends well
+ * waits for its peers in MPI_Finalize().  One that ends with an error must not:
+ * the peers may still be at work and would wait for it for ever.  So it gives
+ * them two seconds to end as well, and otherwise takes the job down.
  */
 inline void AtExit(const bool failed)
 {

@@ -25,17 +25,17 @@ struct MpiTransportOptions
   bool crowded = true;
   //! Is a rank that waits to look for frames all the time, without sleeping?
   bool alert = false;
-  //! Frames that are longer are sent in several messages, since MPI counts their
-  //! bytes in an int.
+  //! Frames that are longer are sent in several messages, since MPI counts
+  //! their bytes in an int.
   size_t messageBytes = size_t(1) << 30;
 };
 
 /**
  * The links of one rank.  To a rank on the same machine a frame is lent: the
- * receiver reads it where it stands, in memory that both have, and then says so.
- * To others it is sent by MPI, in synchronous mode, which completes once the
- * receiver has matched it.  Either is the credit which keeps memory bounded on
- * both ends, in our buffers and inside the MPI library.
+ * receiver reads it where it stands, in memory that both have, and then says
+ * so. To others it is sent by MPI, in synchronous mode, which completes once
+ * the receiver has matched it.  Either is the credit which keeps memory bounded
+ * on both ends, in our buffers and inside the MPI library.
  */
 class MpiTransport
 {
@@ -234,8 +234,8 @@ class MpiTransport
   //! There is something to do, but a peer on this core may need it more.
   void Yield()
   {
-    // If ranks have a core each, a peer that shares this one is an exception: it
-    // need not be thought of each time.
+    // If ranks have a core each, a peer that shares this one is an exception:
+    // it need not be thought of each time.
     if (options.crowded || ++yields % 8 == 0)
       std::this_thread::yield();
   }
@@ -289,9 +289,10 @@ class MpiTransport
   };
 
   /**
-   * Find out on which links frames can be lent.  Every sender offers its memory,
-   * and every receiver answers whether it can see it.  This also uses every link
-   * once: MPI sets it up then, which takes as long as many small gradients.
+   * Find out on which links frames can be lent.  Every sender offers its
+   * memory, and every receiver answers whether it can see it.  This also uses
+   * every link once: MPI sets it up then, which takes as long as many small
+   * gradients.
    */
   void Share(const size_t buffers, const size_t window)
   {

@@ -88,8 +88,8 @@ class SimNetwork
 
   /**
    * @param window Frames under way on each link, receives posted for each.
-   * @param rankBytesPerSecond What a rank can send, and receive, on all its links
-   *     together.
+   * @param rankBytesPerSecond What a rank can send, and receive, on all its
+   *     links together.
    * @param wake Called with a rank for which something has changed.
    */
   SimNetwork(SimClock& clock,
@@ -165,17 +165,19 @@ class SimNetwork
       ++sender.underWay;
       Port& peer = network->ports[sender.peer];
       double begin = network->clock.Now();
-      const double travels = sender.link.latency +
-          sender.link.jitter * network->random.Uniform() +
-          double(bytes) / sender.link.bytesPerSecond;
-      double arrival = begin + travels;
+      const double delay = sender.link.latency +
+          sender.link.jitter * network->random.Uniform();
+      const double onLink = double(bytes) / sender.link.bytesPerSecond;
+      double arrival = begin + delay + onLink;
       if (std::isfinite(network->rankBytesPerSecond))
       {
-        // One frame after the other leaves this rank, and enters the other.
+        // One frame after the other leaves this rank, and enters the other, in
+        // the order in which they were sent.
         const double takes = double(bytes) / network->rankBytesPerSecond;
         begin = std::max(begin, sendsUntil);
         sendsUntil = begin + takes;
-        arrival = std::max(begin + travels, peer.receivesUntil) + takes;
+        arrival = std::max(begin + delay + std::max(onLink, takes),
+            peer.receivesUntil + takes);
         peer.receivesUntil = arrival;
       }
       arrival = std::max(sender.lastArrival, arrival);

@@ -220,8 +220,8 @@ void Lengthen(const std::uint8_t* bytes, ElemType* vector,
 }
 
 /**
- * Keep only the elements that are not zero, where the vector stands: first their
- * values, then their places.
+ * Keep only the elements that are not zero, where the vector stands: first
+ * their values, then their places.
  *
  * @param places Scratch.
  * @return How many there are; or `elements` if that would not be shorter, and
@@ -258,8 +258,8 @@ size_t Gather(ElemType* vector,
 } // namespace wire
 
 /**
- * What an origin does before it sends: turns its update into one that the format
- * can express, applies that, and keeps the rest.
+ * What an origin does before it sends: turns its update into one that the
+ * format can express, applies that, and keeps the rest.
  */
 template<typename ElemType>
 class Rounding

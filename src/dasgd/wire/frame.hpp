@@ -275,8 +275,8 @@ bool ShortenFrame(Buffer& buffer,
 /**
  * Complete the frame in a buffer whose vector is already in place.
  *
- * @param buffer Holds the vector (if header.elements is not 0) at FrameVector(),
- *     in the format that the header names.
+ * @param buffer Holds the vector (if header.elements is not 0) at
+ *     FrameVector(), in the format that the header names.
  * @return Bytes of the frame.
  */
 template<typename ElemType>
