@@ -1,8 +1,8 @@
 /**
  * @file rivals.hpp
  *
- * What the algorithms that DASGD is compared with promise, as checks on finished
- * runs, the same for the simulator and for MPI.
+ * What the algorithms that DASGD is compared with promise, as checks on
+ * finished runs, the same for the simulator and for MPI.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */

@@ -10,7 +10,6 @@
 
 #include "text.hpp"
 
-#include <list>
 #include <string>
 #include <vector>
 
@@ -37,12 +36,22 @@ struct Algorithm
   bool threads = false;
 };
 
+//! Has an algorithm a server, which is rank 0?
+inline bool HasServer(const std::string& name)
+{ return name.compare(0, 2, "ps") == 0; }
+
+//! How the notes of these begin.
+inline const std::string& ServerNote()
+{
+  static const std::string note =
+      "rank 0 is the server and computes no gradients";
+  return note;
+}
+
 inline const std::vector<Algorithm>& Algorithms()
 {
   static const std::vector<Algorithm> all = {
       { "dasgd", "DASGD", false, true, true, "", "" },
-      { "dasgd_dynamic", "DASGD (dynamic)", false, true, true,
-          "fast ranks visit more points", "" },
       { "dasgd_float32", "DASGD (float32)", false, true, false,
           "updates travel in single precision", "" },
       { "dasgd_bfloat16", "DASGD (bfloat16)", false, true, false,
@@ -50,11 +59,11 @@ inline const std::vector<Algorithm>& Algorithms()
       { "allreduce", "AllreduceSGD", false, false, true,
           "all wait for all, each step", "" },
       { "ps", "ParameterServerSGD", false, false, true,
-          "rank 0 is the server and computes no gradients", "" },
+          ServerNote(), "" },
       { "ps_adaptive", "ParameterServerSGD (adaptive)", false, false, false,
-          "rank 0 is the server; late gradients take shorter steps", "" },
+          ServerNote() + "; late gradients take shorter steps", "" },
       { "ps_picky", "ParameterServerSGD (picky)", false, false, false,
-          "rank 0 is the server; it drops gradients of models too far away",
+          ServerNote() + "; it drops gradients of models too far away",
           "distance" },
       { "dpsgd", "DPSGD", false, true, true, "neighbours average, each step",
           "" },
@@ -71,41 +80,49 @@ inline const std::vector<Algorithm>& Algorithms()
   return all;
 }
 
-/**
- * The algorithm of that name, or null.  Some take a number: "local:16" is local
- * SGD that averages after 16 steps.
- */
+//! The algorithm of that name, without a number, or null.
 inline const Algorithm* FindAlgorithm(const std::string& name)
 {
-  // Those with a number are made when they are first asked for, and stay.
-  static std::list<Algorithm> made;
   for (const Algorithm& algorithm : Algorithms())
   {
     if (algorithm.name == name)
       return &algorithm;
-  }
-  for (const Algorithm& algorithm : made)
-  {
-    if (algorithm.name == name)
-      return &algorithm;
-  }
-  const size_t colon = name.find(':');
-  double value = 0;
-  if (colon == std::string::npos || !ReadNumber(name.substr(colon + 1), value)
-      || value <= 0)
-    return nullptr;
-  for (const Algorithm& algorithm : Algorithms())
-  {
-    if (algorithm.name != name.substr(0, colon) || algorithm.option.empty() ||
-        (algorithm.option == "period" && value != std::floor(value)))
-      continue;
-    made.push_back(algorithm);
-    made.back().name = name;
-    made.back().label = algorithm.label.substr(0, algorithm.label.find(" (")) +
-        " (" + algorithm.option + " " + NumberText(value) + ")";
-    return &made.back();
   }
   return nullptr;
+}
+
+/**
+ * The algorithm of a name with its number: "local:16" is local SGD that
+ * averages after 16 steps.  However the number is written, the name is the
+ * same.
+ *
+ * @param base The algorithm of the name before the colon.
+ * @param number What follows the colon.
+ * @throw std::invalid_argument with the reason and the remedy.
+ */
+inline Algorithm WithNumber(const Algorithm& base, const std::string& number)
+{
+  if (base.option.empty())
+  {
+    throw std::invalid_argument("'" + base.name + "' takes no number; leave "
+        "':" + number + "' out");
+  }
+  const bool period = (base.option == "period");
+  double value = 0;
+  if (!ReadNumber(number, value) || value <= 0 || (period &&
+      (value != std::floor(value) || value > 65536)))
+  {
+    throw std::invalid_argument("the " + base.option + " of '" + base.name +
+        "' is '" + number + "', but must be a " + (period ? "whole number from "
+        "1 to 65536; write " + base.name + ":16 to average after 16 steps" :
+        "number above 0; write " + base.name + ":0.5 to drop gradients of "
+        "models that are farther away"));
+  }
+  Algorithm made = base;
+  made.name = base.name + ":" + NumberText(value);
+  made.label = base.label.substr(0, base.label.find(" (")) + " (" +
+      base.option + " " + NumberText(value) + ")";
+  return made;
 }
 
 } // namespace study

@@ -5,6 +5,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
+#include "curve.hpp"
 #include "page.hpp"
 #include "study.hpp"
 
@@ -103,48 +104,6 @@ struct Summary
   {
     return "{\"mean\": " + Number(mean) + ", \"sd\": " + Number(sd) +
         (reached ? ", \"reached\": " + std::to_string(count) : "") + "}";
-  }
-};
-
-//! One run's curve, as the run wrote it.
-struct Curve
-{
-  std::vector<double> seconds, gradients, losses;
-
-  bool Load(const std::string& path)
-  {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    while (std::getline(file, line))
-    {
-      const std::vector<std::string> fields = CsvFields(line);
-      const double loss = (fields.size() < 3) ? Unknown : NumberOf(fields[2]);
-      if (!std::isfinite(loss))
-        continue;
-      seconds.push_back(NumberOf(fields[0]));
-      gradients.push_back(NumberOf(fields[1]));
-      losses.push_back(loss);
-    }
-    return !losses.empty();
-  }
-
-  /**
-   * The loss at some time or after some gradients, between copies on a straight
-   * line.  A run that has stopped counts with its last loss.
-   */
-  double At(const std::vector<double>& where, const double place) const
-  {
-    for (size_t i = 0; i < where.size(); ++i)
-    {
-      if (where[i] < place)
-        continue;
-      if (i == 0 || where[i] <= where[i - 1])
-        return losses[i];
-      const double part = (place - where[i - 1]) / (where[i] - where[i - 1]);
-      return losses[i - 1] + part * (losses[i] - losses[i - 1]);
-    }
-    return losses.back();
   }
 };
 
@@ -270,8 +229,10 @@ class PageMaker
         "validation points");
     pairs.emplace_back("losses", "means over the test points; computed after "
         "each run, of copies of the model that were taken while it ran");
-    pairs.emplace_back("curves", "mean over the seeds, on straight lines "
-        "between copies; a run that has stopped counts with its last loss");
+    pairs.emplace_back("curves", "of the model of the first rank that is not "
+        "slow; the last point is the model that all have in the end; mean over "
+        "the seeds, on straight lines between copies; a run that has stopped "
+        "counts with its last loss");
     pairs.emplace_back("throughput", "gradients per second of all ranks, as "
         "part of what as many separate ens::SGD reach together at the same "
         "time, with the same slow ranks");
@@ -317,14 +278,14 @@ class PageMaker
     const Cell serial = CellOf(*FindAlgorithm("sgd"), group);
     const double serialTime = Summary(Column(RunsOf(settings, results, serial),
         "time_to_target")).mean;
-    std::vector<std::string> names = settings.algorithms;
-    if (!std::count(names.begin(), names.end(), "sgd") &&
-        !RunsOf(settings, results, serial).empty())
-      names.push_back("sgd");
+    std::vector<Cell> cells;
+    for (const Algorithm& algorithm : settings.algorithms)
+      cells.push_back(CellOf(algorithm, group));
+    if (!std::count(cells.begin(), cells.end(), serial))
+      cells.push_back(serial);
     std::vector<Entry> entries;
-    for (const std::string& algorithm : names)
+    for (const Cell& of : cells)
     {
-      const Cell of = CellOf(*FindAlgorithm(algorithm), group);
       const std::vector<Row> rows = RunsOf(settings, results, of);
       if (!rows.empty())
         entries.push_back(OneAlgorithm(of, rows, rate, serialTime));
@@ -350,6 +311,16 @@ class PageMaker
         [](const Entry& entry) { return "\n" + entry.row; }) +
         ",\n\"curves\": " + List(curves, same) + ",\n\"staleness\": " +
         List(staleness, same) + "}";
+  }
+
+  //! What a reader should know of an algorithm under these conditions.
+  static std::string NoteOf(const Cell& cell)
+  {
+    std::string note = cell.algorithm->note;
+    if (HasServer(cell.algorithm->name) &&
+        SlowFactors(cell.slow, cell.ranks).front() > 1)
+      note.insert(ServerNote().size(), ", so its slowness does not matter");
+    return note;
   }
 
   Entry OneAlgorithm(const Cell& cell,
@@ -394,7 +365,7 @@ class PageMaker
     Entry entry;
     const std::string label = Quoted(cell.algorithm->label);
     entry.row = "{\"algorithm\": " + label + ", \"note\": " +
-        Quoted(cell.algorithm->note) + ", \"step\": " +
+        Quoted(NoteOf(cell)) + ", \"step\": " +
         Number(ChosenStep(settings, results, cell)) + ", \"runs\": " +
         std::to_string(rows.size()) + ", \"failed\": " +
         std::to_string(failed) + ", \"failure\": " + Quoted(failure) +

@@ -26,7 +26,7 @@ struct Settings
   //! What a reader of the page should know of the problem.
   std::string remark;
   size_t batchSize = 32;
-  std::vector<std::string> algorithms;
+  std::vector<Algorithm> algorithms;
   std::vector<size_t> ranks;
   std::vector<std::string> topologies;
   //! Which ranks are slow; "" for none.
@@ -45,21 +45,28 @@ struct Settings
   //! All parameters that the results depend on, to compare them when a study is
   //! to go on.
   Entries parameters;
+  //! For parameters that name files of the user: their size and when they were
+  //! changed.
+  Entries files;
 };
 
 //! An algorithm under certain conditions: its step is tuned, then it runs with
 //! all seeds.
 struct Cell
 {
+  //! Null: separate ens::SGD, for the limit of the machine.
   const Algorithm* algorithm = nullptr;
   size_t ranks = 1;
   //! "" where it does not matter.
   std::string topology;
   std::string slow;
 
+  std::string Name() const
+  { return algorithm ? algorithm->name : "independent"; }
+
   bool operator==(const Cell& other) const
   {
-    return algorithm == other.algorithm && ranks == other.ranks &&
+    return Name() == other.Name() && ranks == other.ranks &&
         topology == other.topology && slow == other.slow;
   }
 };
@@ -71,6 +78,60 @@ struct Group
   std::string topology;
   std::string slow;
 };
+
+/**
+ * How many times as long each rank takes, of a text like "0:4,1:2".
+ *
+ * @throw std::invalid_argument with the reason and the remedy.
+ */
+inline std::vector<double> SlowFactors(const std::string& text,
+                                       const size_t ranks)
+{
+  std::vector<double> factors(ranks, 1.0);
+  if (text.empty() || text == "none")
+    return factors;
+  std::vector<bool> named(ranks, false);
+  for (const std::string& part : Split(text, ','))
+  {
+    const std::vector<std::string> pair = Split(part, ':');
+    double rank = 0, factor = 0;
+    if (pair.size() != 2 || !ReadNumber(pair[0], rank) ||
+        !ReadNumber(pair[1], factor) || rank < 0 || rank != std::floor(rank) ||
+        factor < 1 || factor > 1000)
+    {
+      throw std::invalid_argument("'" + part + "' is not a rank, a colon and a "
+          "factor of at least 1 and at most 1000; write 0:4 if rank 0 shall "
+          "take 4 times as long");
+    }
+    if (rank >= double(ranks))
+    {
+      throw std::invalid_argument("'" + part + "' slows rank " + pair[0] +
+          ", but with " + Counted(ranks, "rank") + " there are only ranks 0 "
+          "to " + std::to_string(ranks - 1) + "; name one of these, or give "
+          "more '--ranks'");
+    }
+    if (named[size_t(rank)])
+    {
+      throw std::invalid_argument("'" + text + "' names rank " + pair[0] +
+          " twice; give one factor for it");
+    }
+    named[size_t(rank)] = true;
+    factors[size_t(rank)] = factor;
+  }
+  return factors;
+}
+
+//! Such a text of the factors: "" if no rank is slow.
+inline std::string SlowName(const std::vector<double>& factors)
+{
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < factors.size(); ++i)
+  {
+    if (factors[i] > 1)
+      parts.push_back(std::to_string(i) + ":" + NumberText(factors[i]));
+  }
+  return Join(parts, ",");
+}
 
 //! "rank 0 4 times slower, rank 1 2 times slower".
 inline std::string SlowText(const std::string& slow)
@@ -124,14 +185,15 @@ inline std::vector<Cell> Cells(const Settings& settings)
       cells.push_back(cell);
   };
   const std::vector<Group> groups = Groups(settings);
-  const bool serial = std::count(settings.algorithms.begin(),
-      settings.algorithms.end(), "sgd") > 0;
+  bool serial = false;
+  for (const Algorithm& algorithm : settings.algorithms)
+    serial = serial || algorithm.serial;
   if (serial || !std::isfinite(settings.target))
     add(CellOf(*FindAlgorithm("sgd"), groups.front()));
   for (const Group& group : groups)
   {
-    for (const std::string& name : settings.algorithms)
-      add(CellOf(*FindAlgorithm(name), group));
+    for (const Algorithm& algorithm : settings.algorithms)
+      add(CellOf(algorithm, group));
   }
   return cells;
 }

@@ -167,6 +167,17 @@ inline LabelledSet TakeLast(LabelledSet& from, const size_t count)
   return taken;
 }
 
+/**
+ * Subtract from each pixel its mean over the points to train with, as is usual:
+ * otherwise the mean image alone decides how long steps may be.
+ */
+inline void Centre(DataSet& data)
+{
+  const arma::vec mean = arma::mean(data.train.points, 1);
+  for (LabelledSet* set : { &data.train, &data.validation, &data.test })
+    set->points.each_col() -= mean;
+}
+
 //! In another order.
 inline void Mix(LabelledSet& set)
 {
@@ -284,6 +295,9 @@ inline DataSet ReadData(const DataRequest& request)
   }
   train.points.resize(train.points.n_rows, points);
   train.labels.resize(points);
+
+  if (request.data == "fashion_mnist" || request.data == "cifar10")
+    Centre(data);
 
   data.classes = train.labels.max() + 1;
   for (LabelledSet* set : { &data.train, &data.validation, &data.test })

@@ -12,7 +12,6 @@
 #include "text.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 namespace dasgd {
@@ -65,11 +64,6 @@ class Results
     file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (file < 0)
       Fail();
-    if (flock(file, LOCK_EX | LOCK_NB) != 0)
-    {
-      throw std::runtime_error("Another study is writing to '" + path + "'; "
-          "wait for its end, or give another '--results_dir'!");
-    }
     std::string text;
     {
       std::ifstream stream(path, std::ios::binary);

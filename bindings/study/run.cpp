@@ -5,7 +5,9 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
+#include "curve.hpp"
 #include "hogwild.hpp"
+#include "plan.hpp"
 #include "run.hpp"
 #include "slowed.hpp"
 #include "watch.hpp"
@@ -17,35 +19,6 @@
 
 namespace dasgd {
 namespace study {
-
-std::vector<double> SlowFactors(const std::string& text, const size_t ranks)
-{
-  std::vector<double> factors(ranks, 1.0);
-  if (text.empty() || text == "none")
-    return factors;
-  for (const std::string& part : Split(text, ','))
-  {
-    const std::vector<std::string> pair = Split(part, ':');
-    double rank = 0, factor = 0;
-    if (pair.size() != 2 || !ReadNumber(pair[0], rank) ||
-        !ReadNumber(pair[1], factor) || rank < 0 || rank != std::floor(rank) ||
-        factor < 1)
-    {
-      throw std::invalid_argument("'" + part + "' is not a rank, a colon and a "
-          "factor of at least 1; write 0:4 if rank 0 shall take 4 times as "
-          "long");
-    }
-    if (rank >= double(ranks))
-    {
-      throw std::invalid_argument("'" + part + "' slows rank " + pair[0] +
-          ", but with " + Counted(ranks, "rank") + " there are only ranks 0 "
-          "to " + std::to_string(ranks - 1) + "; name one of these, or give "
-          "more '--ranks'");
-    }
-    factors[size_t(rank)] = factor;
-  }
-  return factors;
-}
 
 namespace {
 
@@ -137,65 +110,8 @@ std::vector<Score> Judge(const Context& context,
   return scores;
 }
 
-//! A curve: loss at certain times.
-struct Curve
-{
-  std::vector<double> seconds, gradients, losses;
-
-  //! Value of the other quantity where the loss first meets the target, between
-  //! two copies on a straight line.
-  double Crossing(const std::vector<double>& quantity,
-                  const double target) const
-  {
-    for (size_t i = 0; i < losses.size(); ++i)
-    {
-      if (!(losses[i] <= target))
-        continue;
-      if (i == 0 || !std::isfinite(losses[i - 1]) ||
-          losses[i - 1] <= losses[i])
-        return quantity[i];
-      const double part = (losses[i - 1] - target) /
-          (losses[i - 1] - losses[i]);
-      return quantity[i - 1] + part * (quantity[i] - quantity[i - 1]);
-    }
-    return Unknown;
-  }
-
-  //! The loss at a time, between two copies on a straight line.
-  double At(const double time) const
-  {
-    for (size_t i = 1; i < seconds.size(); ++i)
-    {
-      if (seconds[i] < time)
-        continue;
-      const double width = seconds[i] - seconds[i - 1];
-      const double part = (width > 0) ? (time - seconds[i - 1]) / width : 1;
-      return losses[i - 1] + part * (losses[i] - losses[i - 1]);
-    }
-    return Unknown;
-  }
-
-  /**
-   * The median loss from a quarter to three quarters of the time budget: what
-   * the run has reached after half of its time, whatever the noise of the
-   * moment; not a number if the run was over before.
-   */
-  double Middle(const double budget) const
-  {
-    std::vector<double> all;
-    for (size_t i = 0; i <= 32; ++i)
-    {
-      all.push_back(At(budget * (0.25 + 0.5 * double(i) / 32)));
-      if (!std::isfinite(all.back()))
-        return Unknown;
-    }
-    std::sort(all.begin(), all.end());
-    return all[all.size() / 2];
-  }
-};
-
 //! What the report of a run says, in the columns of the table.
-void Account(Entries& result, const Report& report)
+void Account(Entries& result, const Report& report, const Watch& watch)
 {
   double idle = 0, bytes = 0, measured = 0, sum = 0, largest = 0;
   std::vector<double> histogram(StalenessMeter::Buckets, 0.0);
@@ -216,9 +132,9 @@ void Account(Entries& result, const Report& report)
     buckets.push_back(NumberText(count, 15));
 
   const double gradients = double(report.Gradients());
-  result.Set("seconds", report.seconds);
   result.Set("gradients", gradients);
-  result.Set("gradients_per_second", gradients / report.seconds);
+  // By the clock of serial SGD: without handshake and last agreement.
+  result.Set("gradients_per_second", gradients / watch.Last());
   result.Set("idle_share", std::min(1.0, idle / (double(report.ranks.size()) *
       report.seconds)));
   result.Set("bytes_per_gradient", (gradients > 0) ? bytes / gradients :
@@ -257,9 +173,11 @@ void Train(OptimizerType& optimizer,
   optimizer.BatchSize() = context.run.Count("batch_size");
   optimizer.MaxIterations() = 0;
   optimizer.Tolerance() = -1;
+  // Whoever is faster visits more points.
+  optimizer.Sharing() = Sharing::Dynamic;
   optimizer.Seed() = context.run.Count("seed") + 1;
   optimizer.Optimize(function, iterate, watch);
-  Account(context.result, optimizer.Report());
+  Account(context.result, optimizer.Report(), watch);
 }
 
 //! Train with ens::SGD on this rank alone.
@@ -271,10 +189,9 @@ void TrainSerially(Context& context,
   ens::StandardSGD optimizer(StepSize(context),
       context.run.Count("batch_size"), 0, -1);
   optimizer.Optimize(function, iterate, watch);
-  const double seconds = watch.Last();
-  context.result.Set("seconds", seconds);
   context.result.Set("gradients", double(watch.Steps()));
-  context.result.Set("gradients_per_second", double(watch.Steps()) / seconds);
+  context.result.Set("gradients_per_second", double(watch.Steps()) /
+      watch.Last());
   context.result.Set("idle_share", 0.0);
   context.result.Set("bytes_per_gradient", 0.0);
   context.result.Set("staleness_mean", 0.0);
@@ -301,7 +218,6 @@ void TrainInThreads(Context& context, arma::mat& iterate, Watch& watch)
   watch.Start();
   optimizer.Optimize(function, column, counted);
   const double gradients = double(counted.Points()) / batch;
-  context.result.Set("seconds", watch.Last());
   context.result.Set("gradients", gradients);
   context.result.Set("gradients_per_second", gradients / watch.Last());
   context.result.Set("bytes_per_gradient", 0.0);
@@ -326,9 +242,7 @@ void Dispatch(Context& context,
   {
     DASGD<> optimizer;
     optimizer.Topology() = topology;
-    if (name == "dasgd_dynamic")
-      optimizer.Sharing() = Sharing::Dynamic;
-    else if (name == "dasgd_float32" || name == "dasgd_bfloat16")
+    if (name == "dasgd_float32" || name == "dasgd_bfloat16")
       optimizer.WireFormat() = name.substr(6);
     Train(optimizer, context, function, iterate, watch);
   }
@@ -364,7 +278,7 @@ void Dispatch(Context& context,
       optimizer.Period() = size_t(value);
     Train(optimizer, context, function, iterate, watch);
   }
-  else if (name.compare(0, 2, "ps") == 0)
+  else if (HasServer(name))
   {
     ParameterServerSGD<> optimizer;
     optimizer.DelayAdaptive() = (name == "ps_adaptive");
@@ -393,9 +307,10 @@ Curve CurveOf(const Context& context,
   for (size_t i = 0; i < scores.size(); ++i)
   {
     const Watch::Copy& copy = watch.Copies()[i];
-    curve.seconds.push_back(copy.seconds);
-    curve.gradients.push_back(scale * double(copy.gradients));
-    curve.losses.push_back(scores[i].loss);
+    // The last is the model that was made of all.
+    const bool last = (i + 1 == scores.size());
+    curve.Add(copy.seconds, last ? total : std::min(total, scale *
+        double(copy.gradients)), scores[i].loss, scores[i].right);
   }
   return curve;
 }
@@ -406,17 +321,7 @@ void Describe(Context& context,
               const std::vector<Score>& scores)
 {
   const Curve curve = CurveOf(context, watch, scores);
-  SaveFile(context.run.Text("curve_file"), [&](std::ostream& out)
-  {
-    out << "seconds,gradients,loss,accuracy\n";
-    for (size_t i = 0; i < scores.size(); ++i)
-    {
-      out << NumberText(curve.seconds[i]) << ","
-          << NumberText(curve.gradients[i]) << ","
-          << NumberText(curve.losses[i]) << ","
-          << NumberText(scores[i].right) << "\n";
-    }
-  });
+  curve.Save(context.run.Text("curve_file"));
 
   const double target = context.run.Number("target");
   const double budget = context.run.Number("budget");
@@ -447,6 +352,22 @@ void Describe(Context& context,
       "target" : "ok");
 }
 
+/**
+ * The rank whose model is looked at: where models differ, that of a slow rank
+ * is not what the others have.  A server has no steps of its own.
+ */
+size_t Observer(const std::string& algorithm,
+                const std::vector<double>& factors)
+{
+  const size_t first = HasServer(algorithm) ? 1 : 0;
+  for (size_t i = first; i < factors.size(); ++i)
+  {
+    if (factors[i] == 1)
+      return i;
+  }
+  return first;
+}
+
 } // namespace
 
 void Run(const Entries& run, const DataSet& data, Task& task)
@@ -455,17 +376,19 @@ void Run(const Entries& run, const DataSet& data, Task& task)
   const std::string name = run.Text("algorithm");
   const bool limit = (name == "independent");
   const double budget = run.Number("budget");
-  // A server has no steps of its own; its first worker has the model.
-  const size_t root = (name.compare(0, 2, "ps") == 0 && context.ranks > 1) ? 1 :
-      0;
+  const std::vector<double> factors = SlowFactors(run.Text("slow"),
+      run.Count("ranks"));
+  const size_t root = (context.ranks > 1) ? Observer(name, factors) : 0;
   const LabelledSet& judged = (run.Text("judged_on") == "validation") ?
       data.validation : data.test;
 
   task.Train([&](Separable& separable, arma::mat& iterate)
   {
-    Slowed function(separable, SlowFactors(run.Text("slow"),
-        run.Count("ranks"))[context.rank]);
-    Watch watch(budget);
+    Slowed function(separable, factors[context.rank]);
+    // The rank that is looked at ends the run, so that it takes its last copy;
+    // the others only if it is late.
+    Watch watch((limit || context.rank == root) ? budget :
+        1.05 * budget + 0.1);
     if (!limit && context.rank == root)
     {
       const size_t most = judged.labels.n_elem;
@@ -491,6 +414,8 @@ void Run(const Entries& run, const DataSet& data, Task& task)
       mpi::Check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
     watch.Start();
     Dispatch(context, function, iterate, watch);
+    const double seconds = watch.Elapsed();
+    context.result.Set("seconds", limit ? watch.Last() : seconds);
 
     if (limit)
     {
@@ -506,6 +431,8 @@ void Run(const Entries& run, const DataSet& data, Task& task)
     }
     else
     {
+      if (context.rank == root)
+        watch.Finish(iterate, seconds);
       const std::vector<Score> scores = Judge(context, watch, root, judged,
           iterate);
       if (context.rank == root)

@@ -15,13 +15,6 @@ namespace dasgd {
 namespace study {
 
 /**
- * How many times as long each rank takes, of a text like "0:4,1:2".
- *
- * @throw std::invalid_argument with the reason and the remedy.
- */
-std::vector<double> SlowFactors(const std::string& text, size_t ranks);
-
-/**
  * Train as the entries say, on all ranks that there are, and write the curve
  * and the result to the files that they name.
  *

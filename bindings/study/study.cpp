@@ -15,65 +15,164 @@
 #include <ctime>
 #include <filesystem>
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 namespace dasgd {
 namespace study {
 
 namespace fs = std::filesystem;
 
-void OpenFolder(const Settings& settings, const bool restart)
+namespace {
+
+// What is in the folder for results.  A file with this line is of a study.
+const char* const Mark = "dasgd_study";
+const char* const MarkValue = "1";
+const char* const LockName = "dasgd_study.lock";
+const char* const WorkName = "dasgd_study_work";
+
+//! Is it a number and this ending, as the names of curves and logs are?
+bool Numbered(const fs::path& path, const std::string& ending)
+{
+  const std::string stem = path.stem().string();
+  return path.extension() == ending && !stem.empty() &&
+      stem.find_first_not_of("0123456789") == std::string::npos;
+}
+
+//! Remove what a study has written, and nothing else; its settings stay.
+void Forget(const fs::path& folder)
+{
+  std::error_code ignored;
+  fs::remove(folder / "runs.csv", ignored);
+  fs::remove_all(folder / WorkName, ignored);
+  for (const auto& [name, ending] : { std::make_pair("curves", ".csv"),
+      std::make_pair("logs", ".txt") })
+  {
+    std::vector<fs::path> ours;
+    for (const auto& entry : fs::directory_iterator(folder / name, ignored))
+    {
+      if (Numbered(entry.path(), ending))
+        ours.push_back(entry.path());
+    }
+    for (const fs::path& path : ours)
+      fs::remove(path, ignored);
+    // Unless something else is in it.
+    fs::remove(folder / name, ignored);
+  }
+}
+
+//! How the settings are kept: with the mark, and with what files were like.
+Entries Kept(const Settings& settings)
+{
+  Entries kept;
+  kept.Set(Mark, MarkValue);
+  for (const auto& entry : settings.parameters.All())
+    kept.Set(entry.first, entry.second);
+  for (const auto& entry : settings.files.All())
+    kept.Set("file:" + entry.first, entry.second);
+  return kept;
+}
+
+//! Refuse to go on with a study of other settings.
+void Compare(const Entries& before,
+             const Entries& now,
+             const std::string& given)
+{
+  std::vector<std::string> names;
+  for (const Entries* entries : { &now, &before })
+  {
+    for (const auto& entry : entries->All())
+      names.push_back(entry.first);
+  }
+  for (const std::string& name : names)
+  {
+    const std::string old = before.Text(name), text = now.Text(name);
+    if (before.Has(name) == now.Has(name) && old == text)
+      continue;
+    if (name.compare(0, 5, "file:") == 0)
+    {
+      throw std::invalid_argument("The study in " + given + " began with "
+          "another file of '--" + name.substr(5) + "' (" + old + "; now " +
+          text + "); give '--restart' to forget the study, or another "
+          "'--results_dir'!");
+    }
+    throw std::invalid_argument("The study in " + given + " has " +
+        (before.Has(name) ? "'--" + name + "' = '" + old + "'" : "no '--" +
+        name + "'") + ", but " + (now.Has(name) ? "'" + text + "'" : "none") +
+        " was asked for; " + (before.Has(name) ? "give '" + old + "'" :
+        "leave it out") + " to go on with it, '--restart' to forget it, or "
+        "another '--results_dir'!");
+  }
+}
+
+} // namespace
+
+int FolderLock::Take(const std::string& path)
+{
+  file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  return (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0) ? 0 : errno;
+}
+
+void OpenFolder(const Settings& settings, const bool restart, FolderLock& lock)
 {
   const fs::path folder = settings.resultsDir;
   const std::string path = (folder / "settings.txt").string();
   const std::string given = "'--results_dir' (" + settings.resultsDir + ")";
+  const auto refuse = [&](const std::string& why)
+  {
+    throw std::invalid_argument("Invalid value of " + given + " specified: " +
+        why + "!");
+  };
   std::error_code failed;
   if (fs::exists(folder, failed) && !fs::is_directory(folder, failed))
-  {
-    throw std::invalid_argument("Invalid value of " + given + " specified: "
-        "there is a file of that name; give a folder!");
-  }
+    refuse("there is a file of that name; give a folder");
   Entries before;
-  const bool known = before.Load(path);
-  if (!known && fs::exists(folder / "runs.csv", failed))
+  before.Load(path);
+  if (before.Text(Mark) != MarkValue)
   {
-    throw std::invalid_argument("Invalid value of " + given + " specified: it "
-        "holds a 'runs.csv', but no 'settings.txt' that says of which study; "
-        "give another folder!");
-  }
-  if (known && restart)
-  {
-    // Only what a study has written.
-    for (const char* name : { "settings.txt", "runs.csv", "curves", "logs",
-        "data", "work" })
-      fs::remove_all(folder / name, failed);
-  }
-  else if (known)
-  {
-    for (const auto& entry : settings.parameters.All())
+    // Somebody's own files could have the names of ours.
+    for (const auto& entry : fs::directory_iterator(folder, failed))
     {
-      if (before.Text(entry.first) == entry.second)
-        continue;
-      const std::string old = before.Text(entry.first);
-      throw std::invalid_argument("The study in " + given + " has '--" +
-          entry.first + "' = '" + old + "', but '" + entry.second + "' was "
-          "asked for; give '" + old + "' to go on with it, '--restart' to "
-          "forget it, or another '--results_dir'!");
+      const std::string name = entry.path().filename().string();
+      if (name != LockName)
+      {
+        refuse("it holds '" + name + "', but no 'settings.txt' of a study; "
+            "give a folder that is new or empty");
+      }
     }
-    return;
   }
   fs::create_directories(folder, failed);
   if (failed)
   {
-    throw std::invalid_argument("Invalid value of " + given + " specified: it "
-        "cannot be made (" + failed.message() + "); give a folder that you may "
-        "write to!");
+    refuse("it cannot be made (" + failed.message() + "); give a folder that "
+        "you may write to");
   }
-  const std::string problem = WholeFile::Problem(path);
-  if (!problem.empty())
+  const int problem = lock.Take((folder / LockName).string());
+  if (problem == EWOULDBLOCK)
   {
-    throw std::invalid_argument("Invalid value of " + given + " specified: it "
-        "cannot be written to (" + problem + "); give another folder!");
+    throw std::runtime_error("Another study is writing to '" +
+        settings.resultsDir + "'; wait for its end, or give another "
+        "'--results_dir'!");
   }
-  settings.parameters.Save(path);
+  if (problem != 0)
+  {
+    refuse(std::string("it cannot be written to (") + std::strerror(problem) +
+        "); give another folder");
+  }
+  // Again: another study may have been there until now.
+  before.Load(path);
+  const Entries now = Kept(settings);
+  if (before.Text(Mark) == MarkValue)
+  {
+    if (!restart)
+    {
+      Compare(before, now, given);
+      return;
+    }
+    Forget(folder);
+  }
+  // Last: until then, what is left is known to be of a study.
+  now.Save(path);
 }
 
 Entries KeyOf(const Cell& cell,
@@ -83,7 +182,7 @@ Entries KeyOf(const Cell& cell,
 {
   Entries key;
   key.Set("phase", phase);
-  key.Set("algorithm", cell.algorithm ? cell.algorithm->name : "independent");
+  key.Set("algorithm", cell.Name());
   key.Set("ranks", std::to_string(cell.ranks));
   key.Set("topology", cell.topology);
   key.Set("slow", cell.slow);
@@ -196,12 +295,12 @@ class Conductor
   Conductor(const Settings& settings,
             const std::function<void(const std::string&)>& prepare) :
       settings(settings), prepare(prepare),
-      folder(fs::absolute(settings.resultsDir)), total(CountRuns(settings)),
-      terminal(isatty(STDERR_FILENO))
+      folder(fs::absolute(settings.resultsDir)), work(folder / WorkName),
+      total(CountRuns(settings)), terminal(isatty(STDERR_FILENO))
   {
     results.Open((folder / "runs.csv").string());
     fs::create_directories(folder / "curves");
-    fs::create_directories(folder / "work");
+    fs::create_directories(work);
   }
 
   int Conduct()
@@ -233,8 +332,7 @@ class Conductor
       return Interruption::Signal();
     }
     std::error_code ignored;
-    fs::remove_all(folder / "data", ignored);
-    fs::remove_all(folder / "work", ignored);
+    fs::remove_all(work, ignored);
     std::cout << "All " << total << " runs are in '" << settings.resultsDir
         << "/runs.csv'; look at '" << settings.reportFile
         << "' with a browser." << std::endl;
@@ -297,7 +395,7 @@ class Conductor
       return false;
     if (!prepared)
     {
-      prepare((folder / "data").string());
+      prepare((work / "data").string());
       prepared = true;
     }
 
@@ -309,13 +407,13 @@ class Conductor
     const std::string curve = limit ? "" : "curves/" +
         std::string(4 - std::min<size_t>(4, std::to_string(number).size()), '0')
         + std::to_string(number) + ".csv";
-    const std::string runFile = (folder / "work" / "run.txt").string();
-    const std::string resultFile = (folder / "work" / "result.txt").string();
-    const std::string log = (folder / "work" / "log.txt").string();
+    const std::string runFile = (work / "run.txt").string();
+    const std::string resultFile = (work / "result.txt").string();
+    const std::string log = (work / "log.txt").string();
     Entries run = key;
     run.Set("problem", settings.problem);
     run.Set("layers", settings.layers);
-    run.Set("data", (folder / "data").string());
+    run.Set("data", (work / "data").string());
     run.Set("batch_size", std::to_string(settings.batchSize));
     run.Set("budget", budget);
     run.Set("timeout", settings.timeout);
@@ -485,6 +583,8 @@ class Conductor
   const Settings& settings;
   const std::function<void(const std::string&)>& prepare;
   fs::path folder;
+  //! For the points and for the run of the moment.
+  fs::path work;
   size_t total;
   bool terminal;
   Results results;

@@ -17,14 +17,41 @@
 namespace dasgd {
 namespace study {
 
+//! While it lives, no other study writes to the folder.
+class FolderLock
+{
+ public:
+  FolderLock() = default;
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  ~FolderLock()
+  {
+    if (file >= 0)
+      close(file);
+  }
+
+  /**
+   * @param path The file that stands for the folder.  It stays, since another
+   *     study may have opened it.
+   * @return Why there is no lock; 0 if there is, EWOULDBLOCK if another study
+   *     has it.
+   */
+  int Take(const std::string& path);
+
+ private:
+  int file = -1;
+};
+
 /**
  * Look at the folder for results: is what is there of the same study?  Makes
- * the folder and writes the parameters if there is nothing.
+ * the folder and writes the parameters if there is nothing.  A folder with
+ * files that are not of a study is refused.
  *
  * @param restart Forget what is there.
+ * @param lock Taken before anything is changed.
  * @throw std::exception that names the first parameter that differs.
  */
-void OpenFolder(const Settings& settings, bool restart);
+void OpenFolder(const Settings& settings, bool restart, FolderLock& lock);
 
 /**
  * Make all runs that have not been made, and write the page.

@@ -9,28 +9,14 @@
 #ifndef DASGD_BINDINGS_STUDY_TASK_HPP
 #define DASGD_BINDINGS_STUDY_TASK_HPP
 
-#include <armadillo>
+#include <common/any_function.hpp>
 
 #include <functional>
 
 namespace dasgd {
 namespace study {
 
-//! A separable function of any kind.
-class Separable
-{
- public:
-  virtual ~Separable() = default;
-  virtual size_t NumFunctions() const = 0;
-  virtual void Shuffle() = 0;
-  virtual double Evaluate(const arma::mat& iterate,
-                          size_t begin,
-                          size_t size) = 0;
-  virtual double EvaluateWithGradient(const arma::mat& iterate,
-                                      size_t begin,
-                                      arma::mat& gradient,
-                                      size_t size) = 0;
-};
+using Separable = cli::AnyFunction;
 
 //! A model to train, and to look at from outside of the training.
 class Task

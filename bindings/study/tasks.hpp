@@ -17,54 +17,17 @@
 namespace dasgd {
 namespace study {
 
-//! A function of mlpack without its type.
-template<typename FunctionType>
-class Erased : public Separable
-{
- public:
-  explicit Erased(FunctionType& given) :
-      function(static_cast<FullType&>(given)) { }
-
-  size_t NumFunctions() const override { return function.NumFunctions(); }
-  void Shuffle() override { function.Shuffle(); }
-  double Evaluate(const arma::mat& iterate,
-                  const size_t begin,
-                  const size_t size) override
-  { return function.Evaluate(iterate, begin, size); }
-  double EvaluateWithGradient(const arma::mat& iterate,
-                              const size_t begin,
-                              arma::mat& gradient,
-                              const size_t size) override
-  { return function.EvaluateWithGradient(iterate, begin, gradient, size); }
-
- private:
-  // As ens::SGD sees it: what the function does not offer is made of the rest.
-  using FullType = ens::Function<FunctionType, arma::mat, arma::mat>;
-
-  FullType& function;
-};
-
 using Action = std::function<void(Separable&, arma::mat&)>;
 
-//! Takes the place of an optimizer, and hands on what it would have got.
-class Captured
+//! What a model's Train() is given, to hand function and iterate on.
+inline cli::Captured::Action Hand(const Action& action)
 {
- public:
-  explicit Captured(const Action& action) : action(&action) { }
-
-  template<typename FunctionType, typename MatType, typename... CallbackTypes>
-  typename MatType::elem_type Optimize(FunctionType& function,
-                                       MatType& iterate,
-                                       CallbackTypes&&...)
+  return [&action](Separable& function, arma::mat& iterate)
   {
-    Erased<FunctionType> erased(function);
-    (*action)(erased, static_cast<arma::mat&>(iterate));
-    return 0;
-  }
-
- private:
-  const Action* action;
-};
+    action(function, iterate);
+    return 0.0;
+  };
+}
 
 //! mlpack's logistic regression; labels are 0 and 1.
 class LogisticTask : public Task
@@ -76,7 +39,8 @@ class LogisticTask : public Task
   {
     mlpack::LogisticRegression<> model(0, 0);
     model.Parameters().zeros(train.points.n_rows + 1);
-    Captured optimizer(action);
+    const auto handing = Hand(action);
+    cli::Captured optimizer(handing);
     model.Train(train.points, train.labels, optimizer);
   }
 
@@ -113,7 +77,8 @@ class SoftmaxTask : public Task
   void Train(const Action& action) override
   {
     mlpack::SoftmaxRegression<> model(train.points.n_rows, classes, true);
-    Captured optimizer(action);
+    const auto handing = Hand(action);
+    cli::Captured optimizer(handing);
     model.Train(train.points, train.labels, classes, optimizer, 0.0, true);
   }
 
@@ -154,7 +119,8 @@ class NetworkTask : public Task
   {
     NetworkType network;
     ffn::Build(network, layers, shape);
-    Captured optimizer(action);
+    const auto handing = Hand(action);
+    cli::Captured optimizer(handing);
     network.Train(train.points, arma::conv_to<arma::mat>::from(train.labels),
         optimizer);
   }

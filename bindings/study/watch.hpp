@@ -74,9 +74,10 @@ class Watch
   {
     this->target = target;
     this->probe = probe;
-    // One more for the start, and one for the end.  All memory is there, and
-    // has been touched, before the clock runs.
-    copies.resize(count + 2);
+    // One more for the start, one for the last step, and one for the model that
+    // is returned.  All memory is there, and has been touched, before the clock
+    // runs.
+    copies.resize(count + 3);
     for (Copy& copy : copies)
       copy.iterate = start;
     used = 1;
@@ -126,6 +127,18 @@ class Watch
     if (!copies.empty())
       Look(iterate, now, applied);
     return over || now >= budget;
+  }
+
+  /**
+   * The run is over: keep the model that was returned, which may be another
+   * than this rank's own at its last step.
+   *
+   * @param seconds When it was there.
+   */
+  void Finish(const arma::mat& iterate, const double seconds)
+  {
+    Keep(iterate, seconds, lastApplied);
+    diverged = diverged || !iterate.is_finite();
   }
 
   double Elapsed() const { return Seconds(begin, Clock::now()); }
@@ -193,8 +206,15 @@ class Watch
             const double now,
             const std::uint64_t applied)
   {
-    if (used == copies.size())
-      return;
+    // The last place is for the model that is returned.
+    if (used + 1 < copies.size())
+      Keep(iterate, now, applied);
+  }
+
+  void Keep(const arma::mat& iterate,
+            const double now,
+            const std::uint64_t applied)
+  {
     Copy& copy = copies[used++];
     copy.seconds = now;
     copy.gradients = applied;

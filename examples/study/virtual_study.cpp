@@ -406,7 +406,7 @@ void Ring(Study& study)
       run.slow = slow;
       const std::set<std::string> free{ "DASGD", "DPSGD", "ADPSGD", "SWIFT" };
       run.topology = free.count(algorithm) ? "ring" : "";
-      study.Compare(run, 10);
+      study.Compare(run, 25);
     }
   }
 }

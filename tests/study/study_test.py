@@ -7,6 +7,7 @@ one, looks at a page.
 
 import argparse
 import csv
+import fcntl
 import json
 import os
 import pathlib
@@ -119,6 +120,9 @@ def check_plain(studies, name):
                   newline="") as file:
             curve = list(csv.DictReader(file))
         times = [float(point["seconds"]) for point in curve]
+        expect(curve[-1]["gradients"] == row["gradients"] and
+               abs(times[-1] - float(row["seconds"])) < 1e-6,
+               "a last point with all gradients", row)
         expect(len(curve) >= 4 and times == sorted(times) and times[0] == 0,
                "a curve from the start", curve)
         expect(abs(float(curve[-1]["loss"]) - float(row["loss"])) < 1e-6,
@@ -142,8 +146,8 @@ def check_plain(studies, name):
                row)
     expect(len(group["curves"]) == 3 and len(group["staleness"]) >= 1,
            "curves and staleness", group.keys())
-    expect(not (studies.work / name / "dasgd_study" / "data").exists(),
-           "no points left behind")
+    expect(not (studies.work / name / "dasgd_study" /
+                "dasgd_study_work").exists(), "no points left behind")
 
 
 def plain(studies):
@@ -229,19 +233,25 @@ def failures(studies):
                "the large step, and no others", row)
         expect(bool(row["reason"]) == wild, "a reason", row)
 
-    # All too slow, and no mpirun that works: rows, and the study goes on.
-    studies.well(SMALL[:-1] + ["20", "--timeout", "0.4", "--algorithms",
-                               "dasgd,sgd", "--seeds", "1", "--step_sizes",
-                               "0.1", "--target_loss", "1e-3"], "slow",
-                 {"DASGD_MPIRUN": shutil.which("false")})
-    rows = {row["algorithm"]: row for row in studies.table("slow")}
-    expect(rows["sgd"]["status"] == "timeout" and "0.4" not in
-           rows["sgd"]["status"], "a run that takes too long", rows)
-    expect(rows["dasgd"]["status"] == "failed" and "exit status 1" in
-           rows["dasgd"]["reason"], "a run that fails", rows)
-    page = studies.page("slow")
-    expect(page["groups"][0]["rows"][0]["failed"] == 1, "a page that says so",
-           page)
+    # No mpirun that works, and one that takes too long: rows, and the study
+    # goes on.
+    sleeping = studies.work / "sleeping"
+    sleeping.write_text("#!/bin/sh\nexec sleep 100\n")
+    sleeping.chmod(0o755)
+    for name, mpirun, status, reason in [
+            ("fails", shutil.which("false"), "failed", "exit status 1"),
+            ("slow", str(sleeping), "timeout", "not done after 3 s")]:
+        studies.well(SMALL + ["--timeout", "3", "--algorithms", "dasgd,sgd",
+                              "--seeds", "1", "--step_sizes", "0.1",
+                              "--target_loss", "1e-3"], name,
+                     {"DASGD_MPIRUN": mpirun})
+        rows = {row["algorithm"]: row for row in studies.table(name)}
+        expect(rows["sgd"]["status"] == "ok", "a run that ends well", rows)
+        expect(rows["dasgd"]["status"] == status and reason in
+               rows["dasgd"]["reason"], f"a run with '{status}'", rows)
+        page = studies.page(name)
+        expect(page["groups"][0]["rows"][0]["failed"] == 1, "a page that says "
+               "so", page)
     studies.refused(SMALL + ["--algorithms", "dasgd"], "cannot be started",
                     "DASGD_MPIRUN", environment={"DASGD_MPIRUN": "/no/mpirun"},
                     name="no_mpirun")
@@ -263,15 +273,26 @@ def mistakes(studies):
             (["--data", "synthetic_sparse"], ["--data",
                                               "--problem logistic"]),
             (["--algorithms", "ps_picky"], ["ps_picky:0.5"]),
+            (["--algorithms", "ps_picky:0"], ["distance", "ps_picky:0.5"]),
+            (["--algorithms", "local:70000"], ["period", "'70000'",
+                                               "1 to 65536"]),
+            (["--algorithms", "swift:1e30"], ["period", "1 to 65536"]),
+            (["--algorithms", "local:1.5"], ["period", "'1.5'"]),
+            (["--algorithms", "dasgd:4"], ["'dasgd' takes no number"]),
             (["--ranks", "2,x"], ["--ranks", "'x'"]),
             (["--ranks", "1"], ["--ranks", "from 2 on"]),
             (["--slow", "0:4;2:3"], ["--slow", "2:3", "ranks 0 to 1"]),
             (["--slow", "0:0.5"], ["--slow", "at least 1"]),
+            (["--slow", "0:2000"], ["--slow", "at most 1000"]),
+            (["--slow", "0:4,0:2"], ["--slow", "rank 0 twice"]),
             (["--topologies", "rung"], ["--topologies", "rung"]),
             (["--step_sizes", "0.1,-1"], ["--step_sizes", "'-1'"]),
             (["--seeds", "0"], ["--seeds"]),
             (["--batch_size", "0"], ["--batch_size"]),
             (["--time_budget", "-1"], ["--time_budget"]),
+            (["--time_budget", "1e9"], ["--time_budget", "1000000"]),
+            (["--time_budget", "5", "--timeout", "5"], ["--timeout",
+                                                        "--time_budget"]),
             (["--points", "10"] + SMALL[:2], ["--points"]),
             (["--layers", "linear:10 logsoftmax"] + SMALL,
              ["--layers", "--problem"]),
@@ -290,6 +311,55 @@ def mistakes(studies):
     studies.refused(SMALL + ["--results_dir", "a_file"], "--results_dir")
 
 
+def folders(studies):
+    """Files of the user's own stay, and one study writes at a time."""
+    once = SMALL + ["--algorithms", "sgd,local:16,local:16.0", "--seeds", "1",
+                    "--step_sizes", "0.1", "--target_loss", "1e-3", "--slow",
+                    "none;0:1;none", "--topologies", "complete;complete"]
+    # Folders with names that a study could use, too.
+    here = studies.work / "folder"
+    for name in ("data", "work", "curves"):
+        (here / name).mkdir(parents=True)
+        (here / name / "mine.csv").write_text("1")
+    for more in ([], ["--restart"]):
+        studies.refused(once + ["--results_dir", "."] + more, "--results_dir",
+                        "empty", name="folder")
+    (here / "settings.txt").write_text("problem=softmax\n")
+    studies.refused(once + ["--results_dir", ".", "--restart"],
+                    "--results_dir", name="folder")
+    expect(sorted(path.name for path in here.iterdir()) ==
+           ["curves", "data", "settings.txt", "work"], "that nothing is added")
+
+    # Nothing is run twice that is the same.
+    studies.well(once, "folder")
+    results = here / "dasgd_study"
+    rows = studies.table("folder")
+    expect([row["algorithm"] for row in rows] ==
+           ["independent", "sgd", "local:16"], "three runs", rows)
+    settings = (results / "settings.txt").read_text()
+    expect(settings.startswith("dasgd_study=1\n"), "a mark", settings)
+
+    # While another study has the folder, --restart removes nothing.
+    (results / "curves" / "mine.csv").write_text("1")
+    (results / "mine").write_text("1")
+    with open(results / "dasgd_study.lock", "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        studies.refused(once + ["--restart"], "Another study", name="folder")
+    expect(studies.table("folder") == rows, "rows that stay")
+    studies.well(once + ["--restart"], "folder")
+    expect(len(studies.table("folder")) == 3 and
+           (results / "curves" / "mine.csv").exists() and
+           (results / "mine").exists(), "files of the user's own that stay")
+    for name in ("data", "work", "curves"):
+        expect((here / name / "mine.csv").exists(), "folders that stay")
+
+    # A timeout that fits into no alarm clock.
+    studies.well(once + ["--timeout", "1e12", "--restart"], "folder")
+    rows = studies.table("folder")
+    expect(all(row["status"] in ("ok", "target") for row in rows), "runs "
+           "without an alarm", rows)
+
+
 def others(studies):
     """The other problems, points of one's own, and slow ranks."""
     once = ["--time_budget", "0.3", "--seeds", "1", "--step_sizes", "0.1",
@@ -301,16 +371,27 @@ def others(studies):
         label = i * 7 % 3
         lines.append(f"{label + (i % 10) / 10},{-label},{i % 2},{label}\n")
     (folder / "points.csv").write_text("".join(lines))
-    studies.well(once + ["--training_file", "points.csv", "--problem", "mlp",
-                         "--layers", "linear:8 tanh linear:3 logsoftmax",
-                         "--algorithms", "dasgd,local:4", "--slow", "0:3"],
-                 "own")
+    words = once + ["--training_file", "points.csv", "--problem", "mlp",
+                    "--layers", "linear:8 tanh linear:3 logsoftmax",
+                    "--algorithms", "dasgd,local:4", "--slow", "0:3"]
+    shape = ["--input_shape", "3"]
+    studies.well(words + shape, "own")
     rows = studies.table("own")
     expect([row["slow"] for row in rows] == 3 * ["0:3"], "slow ranks", rows)
     expect(all(row["status"] in ("ok", "target") for row in rows), "networks "
            "of one's own", rows)
+    # A parameter that is gone and a file that has changed are noticed.
+    studies.refused(words, "'--input_shape' = '3'", "none", "--restart",
+                    name="own")
+    (folder / "points.csv").write_text("".join(lines[:-1]))
+    studies.refused(words + shape, "another file of '--training_file'",
+                    "--restart", name="own")
     studies.well(once + SMALL[:-2] + ["--problem", "logistic", "--algorithms",
-                                      "ps,dpsgd,adpsgd,swift"], "logistic")
+                                      "ps,dpsgd,adpsgd,swift", "--slow",
+                                      "0:2"], "logistic")
+    row = studies.page("logistic")["groups"][0]["rows"][0]
+    expect("its slowness does not matter" in row["note"], "a note that the "
+           "server is slow", row)
     rows = studies.table("logistic")
     expect(all(row["status"] in ("ok", "target") for row in rows), "logistic "
            "regression", rows)
@@ -336,7 +417,7 @@ def main():
     arguments = parser.parse_args()
     studies = Studies(str(pathlib.Path(arguments.program).resolve()),
                       arguments.work.resolve())
-    for action in (plain, interrupted, failures, mistakes, others):
+    for action in (plain, interrupted, failures, mistakes, folders, others):
         start = time.monotonic()
         action(studies)
         print(f"{action.__name__}: {time.monotonic() - start:.1f} s",

@@ -1,0 +1,128 @@
+/**
+ * @file curve.hpp
+ *
+ * The loss of one run at certain times, and the file in which it is kept.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_BINDINGS_STUDY_CURVE_HPP
+#define DASGD_BINDINGS_STUDY_CURVE_HPP
+
+#include "text.hpp"
+
+#include <algorithm>
+
+namespace dasgd {
+namespace study {
+
+//! A curve: losses and accuracies, when, and after how many gradients.
+struct Curve
+{
+  std::vector<double> seconds, gradients, losses, accuracies;
+
+  void Add(const double time,
+           const double count,
+           const double loss,
+           const double accuracy)
+  {
+    seconds.push_back(time);
+    gradients.push_back(count);
+    losses.push_back(loss);
+    accuracies.push_back(accuracy);
+  }
+
+  void Save(const std::string& path) const
+  {
+    SaveFile(path, [&](std::ostream& out)
+    {
+      out << "seconds,gradients,loss,accuracy\n";
+      for (size_t i = 0; i < losses.size(); ++i)
+      {
+        out << NumberText(seconds[i]) << "," << NumberText(gradients[i]) << ","
+            << NumberText(losses[i]) << "," << NumberText(accuracies[i])
+            << "\n";
+      }
+    });
+  }
+
+  //! @return False if there is no loss in the file, or no file.
+  bool Load(const std::string& path)
+  {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    while (std::getline(file, line))
+    {
+      const std::vector<std::string> fields = CsvFields(line);
+      const double loss = (fields.size() < 4) ? Unknown : NumberOf(fields[2]);
+      if (std::isfinite(loss))
+      {
+        Add(NumberOf(fields[0]), NumberOf(fields[1]), loss,
+            NumberOf(fields[3]));
+      }
+    }
+    return !losses.empty();
+  }
+
+  //! Value of the other quantity where the loss first meets the target, between
+  //! two copies on a straight line.
+  double Crossing(const std::vector<double>& quantity,
+                  const double target) const
+  {
+    for (size_t i = 0; i < losses.size(); ++i)
+    {
+      if (!(losses[i] <= target))
+        continue;
+      if (i == 0 || !std::isfinite(losses[i - 1]) ||
+          losses[i - 1] <= losses[i])
+        return quantity[i];
+      const double part = (losses[i - 1] - target) /
+          (losses[i - 1] - losses[i]);
+      return quantity[i - 1] + part * (quantity[i] - quantity[i - 1]);
+    }
+    return Unknown;
+  }
+
+  /**
+   * The loss at some time or after some gradients, between copies on a straight
+   * line.  A run that has stopped counts with its last loss.
+   */
+  double At(const std::vector<double>& where, const double place) const
+  {
+    for (size_t i = 0; i < where.size(); ++i)
+    {
+      if (where[i] < place)
+        continue;
+      if (i == 0 || where[i] <= where[i - 1])
+        return losses[i];
+      const double part = (place - where[i - 1]) / (where[i] - where[i - 1]);
+      return losses[i - 1] + part * (losses[i] - losses[i - 1]);
+    }
+    return losses.back();
+  }
+
+  /**
+   * The median loss from a quarter to three quarters of the time budget: what
+   * the run has reached after half of its time, whatever the noise of the
+   * moment; not a number if the run was over before.
+   */
+  double Middle(const double budget) const
+  {
+    if (seconds.empty() || seconds.back() < 0.75 * budget)
+      return Unknown;
+    std::vector<double> all;
+    for (size_t i = 0; i <= 32; ++i)
+    {
+      all.push_back(At(seconds, budget * (0.25 + 0.5 * double(i) / 32)));
+      if (!std::isfinite(all.back()))
+        return Unknown;
+    }
+    std::sort(all.begin(), all.end());
+    return all[all.size() / 2];
+  }
+};
+
+} // namespace study
+} // namespace dasgd
+
+#endif
