@@ -4,6 +4,7 @@
 csv = folder . '/' . name . '_summary.csv'
 grey = '#555555'
 set datafile separator comma
+set datafile missing ''
 set border 3 lc rgb grey
 set tics nomirror out textcolor rgb '#222222'
 set grid ytics lc rgb '#dddddd' lt 1
@@ -46,16 +47,16 @@ do for [form in 'svg png'] {
     set xlabel 'ranks'
     set xrange [3.6 : 290]
     set yrange [1 : 300]
-    set key top left samplen 2 spacing 1.2
+    unset key
     set title 'Speed-up to the target over serial SGD'
     plot x with lines lc rgb '#bbbbbb' dt 2 title 'linear', \
         for [i = 1 : words(keys)] rows(word(keys, i)) using 2:(serial / $6) \
         with linespoints lc rgb colours[i] pt 7 ps 0.5 lw 2 title word(keys, i)
     set title 'Gradients in the same time, of one rank'
-    unset key
-    plot x with lines lc rgb '#bbbbbb' dt 2, \
+    set key bottom right samplen 2 spacing 1.2
+    plot x with lines lc rgb '#bbbbbb' dt 2 title 'linear', \
         for [i = 1 : words(keys)] rows(word(keys, i)) using 2:($9 / rate) \
-        with linespoints lc rgb colours[i] pt 7 ps 0.5 lw 2
+        with linespoints lc rgb colours[i] pt 7 ps 0.5 lw 2 title word(keys, i)
     unset multiplot
   }
 }

@@ -61,10 +61,13 @@ export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # seconds, sd, gradients, gradients per second, idle share, bytes, staleness.
 summary()
 {
-  awk -F, '$1 == "run" {
-      k = ($3 == "" ? $2 : $2 " " $3) "," $4 "," $5 "," $6
+  awk -F, '$1 == "run" || $1 == "tune" {
+      machine = ($3 == "" ? $2 : $2 " " $3) "," $4 "," $5
+      # What never reached the target is known from the tries only.
+      k = machine "," ($1 == "run" ? $6 : "-")
       if (!(k in c)) order[++keys] = k
       c[k]++
+      if ($1 == "run") ran[machine] = 1
       if ($8 == 1) { r[k]++; s[k] += $9; q[k] += $9 ^ 2; g[k] += $10 }
       f[k] += $11; i[k] += $12; b[k] += $13; t[k] += $14
     }
@@ -73,10 +76,13 @@ summary()
           "gradients_per_second,idle,bytes_per_gradient,staleness"
       for (j = 1; j <= keys; ++j) {
         k = order[j]; n = r[k] > 0 ? r[k] : 1
+        machine = substr(k, 1, length(k) - 2)
+        if (k ~ /,-$/ && machine in ran) continue
         v = r[k] > 1 ? (q[k] - s[k] ^ 2 / n) / (n - 1) : 0
-        printf "%s,%d of %d,%.4g,%.2g,%.0f,%.4g,%.3f,%.0f,%.3g\n", k, r[k],
-            c[k], s[k] / n, sqrt(v > 0 ? v : 0), g[k] / n, f[k] / c[k],
-            i[k] / c[k], b[k] / c[k], t[k] / c[k]
+        time = r[k] > 0 ? sprintf("%.4g,%.2g,%.0f", s[k] / n,
+            sqrt(v > 0 ? v : 0), g[k] / n) : ",,"
+        printf "%s,%d of %d,%s,%.4g,%.3f,%.0f,%.3g\n", k, r[k], c[k], time,
+            f[k] / c[k], i[k] / c[k], b[k] / c[k], t[k] / c[k]
       }
     }' "$out/$1.csv" > "$out/$1_summary.csv"
 }

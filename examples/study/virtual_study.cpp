@@ -14,6 +14,7 @@
 
 #include <fashion_mnist.hpp>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <filesystem>
@@ -105,6 +106,7 @@ struct Options
   size_t points = 12000;
   size_t seeds = 3;
   size_t maxRanks = 256;
+  std::vector<std::string> only;
   size_t batchSize = 1;
   //! Ascending, each twice the one before.
   std::vector<double> steps{ 0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032,
@@ -427,6 +429,13 @@ void Scaling(Study& study, const Options& options)
       run.algorithm = rival ? topology : "DASGD";
       run.topology = rival ? "" : topology;
       run.ranks = ranks;
+      if (!options.only.empty() && std::find(options.only.begin(),
+          options.only.end(), topology) == options.only.end())
+        continue;
+      // With a sum for each origin or peer on each of so many ranks, all in one
+      // process, there is not enough memory.
+      if (ranks > 128 && (run.topology == "complete" || run.topology == "ring"))
+        continue;
       study.Compare(run, 80.0 / double(ranks));
     }
   }
@@ -454,6 +463,8 @@ int main(int argc, char** argv)
   add("--seeds", options.seeds, "Runs with the best step");
   add("--max_ranks", options.maxRanks, "How far to scale");
   app.add_option("--steps", options.steps, "Step sizes to try, ascending");
+  app.add_option("--only", options.only, "Of scaling, these topologies and "
+      "algorithms only");
   CLI11_PARSE(app, argc, argv);
   try
   {
