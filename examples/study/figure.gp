@@ -53,7 +53,7 @@ do for [form in 'svg png'] {
         for [i = 1 : words(keys)] rows(word(keys, i)) using 2:(serial / $6) \
         with linespoints lc rgb colours[i] pt 7 ps 0.5 lw 2 title word(keys, i)
     set title 'Gradients in the same time, of one rank'
-    set key bottom right samplen 2 spacing 1.2
+    set key top left Left reverse samplen 1 spacing 0.9 font ',10'
     plot x with lines lc rgb '#bbbbbb' dt 2 title 'linear', \
         for [i = 1 : words(keys)] rows(word(keys, i)) using 2:($9 / rate) \
         with linespoints lc rgb colours[i] pt 7 ps 0.5 lw 2 title word(keys, i)
