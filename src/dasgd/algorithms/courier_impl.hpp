@@ -118,7 +118,19 @@ void Courier<DerivedType, ElemType, ProblemType>::Accept(const bool measure)
   {
     for (const size_t channel : onward)
     {
-      Open(channel).manifest.Add(frame.manifest);
+      Box& box = Open(channel);
+      if constexpr (DerivedType::lazy)
+      {
+        // Nobody beyond measures staleness, and version vectors would be the
+        // most of what is sent.
+        for (ManifestEntry entry : frame.manifest.Entries())
+        {
+          entry.versioned = false;
+          box.manifest.Add(entry, nullptr);
+        }
+      }
+      else
+        box.manifest.Add(frame.manifest);
       held[linkOf[channel]] += frame.manifest.Entries().size();
     }
 
