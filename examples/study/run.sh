@@ -23,8 +23,8 @@ Compares the algorithms on machines that are only described, and draws figures:
   ring     16 ranks on a ring, one of them 1, 2 and 4 times slower
   scaling  4 to 256 ranks, DASGD by topology, all-reduce, parameter server
 
-Both by default, which takes about an hour of one core.  A study that was interrupted
-goes on where it was.
+Both by default, which takes long on one core; --max_ranks 32 makes scaling far
+quicker.  A study that was interrupted goes on where it was.
 
   --out FOLDER  where CSV files and figures go (default: ./virtual-study)
   --figures     draw what is in FOLDER, run nothing

@@ -180,7 +180,7 @@ class SeparableProblem
    * Apply the update of the gradient as it stands, whoever computed it.
    *
    * @param points How many points it belongs to; of a mean, how many on
-   * average.
+   *     average.
    * @param scale A factor for the step size.
    */
   bool Step(const double points, const double scale = 1)
