@@ -102,16 +102,16 @@ class Manifest
     Push(entry, version);
   }
 
-  //! Add an entry as it is, to rebuild a manifest from a frame.
+  //! Add an entry as it is, to rebuild a manifest from a frame; `version` may
+  //! be null if the entry has none.
   void Push(const ManifestEntry& entry, const std::uint64_t* version)
   {
     gradients += entry.count;
     lastOf[entry.origin] = entries.size();
     entries.push_back(entry);
-    if (entry.versioned)
-      versions.insert(versions.end(), version, version + ranks);
-    else
-      versions.resize(versions.size() + ranks, 0);
+    versions.resize(versions.size() + ranks, 0);
+    if (entry.versioned && version != nullptr)
+      std::copy_n(version, ranks, versions.end() - ranks);
   }
 
   //! The last entry of an origin, or null.
