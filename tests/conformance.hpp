@@ -12,6 +12,7 @@
 #include <dasgd/algorithms/dasgd_worker.hpp>
 #include <dasgd/core/progress.hpp>
 #include <dasgd/core/random.hpp>
+#include <dasgd/wire/checkpoint.hpp>
 
 #include <sstream>
 
@@ -42,6 +43,11 @@ struct Case
   bool served = false;
   size_t server = 0;
 
+  //! Does the run go on from a checkpoint, and from which model?
+  bool resumed = false;
+  Checkpoint from;
+  std::vector<double> start;
+
   bool Computes(const size_t rank) const { return !served || rank != server; }
 
   std::string Text() const
@@ -54,6 +60,9 @@ struct Case
         << eventRank << " at step " << eventStep;
     if (served)
       out << ", server " << server;
+    if (resumed)
+      out << ", resumed at " << from.points << " points of " <<
+          from.held.size() << " ranks";
     return out.str();
   }
 
@@ -64,6 +73,26 @@ struct Case
       for (size_t i = 0; i < each.size(); ++i)
         each[i] = 1 + (points + 3 * i) % points;
     return each;
+  }
+
+  //! Where the run begins.
+  Checkpoint Origin() const
+  {
+    Checkpoint origin;
+    origin.algorithm = "DASGD";
+    origin.rows = elements;
+    origin.cols = 1;
+    origin.elementBytes = sizeof(double);
+    origin.data = data;
+    origin.sharing = sharing;
+    origin.batchSize = batchSize;
+    const std::vector<size_t> each = PointsPerRank();
+    origin.held.assign(each.begin(), each.end());
+    if (resumed)
+      origin.Resume(from);
+    else
+      origin.Start();
+    return origin;
   }
 
   //! The place of a rank among those that compute.
@@ -93,14 +122,42 @@ class ScriptedProblem
       script(script),
       rank(rank),
       iterate(iterate),
+      origin(script.Origin()),
       work(script.PointsPerRank(), script.Place(rank), script.data,
-          script.sharing, script.batchSize, script.maxIterations),
+          script.sharing, script.batchSize,
+          size_t(origin.Budget(script.maxIterations)), origin.progress.before),
       progress(script.ranks, work.EpochPoints(), script.sharing),
       tolerance(script.event == Event::Tolerance ? 1e300 : 0),
       scratch(script.elements)
   {
     if (script.served)
       progress.Absent(script.server);
+    version.assign(script.ranks, 0);
+    if (!script.resumed)
+      return;
+    // As SeparableProblem does it.
+    progress.Restore(origin.progress);
+    work.Walk(origin.progress.points[rank]);
+    tolerance.Last() = origin.judged;
+    epoch = origin.progress.latest[rank];
+    const auto own = origin.progress.open.find(epoch);
+    if (own != origin.progress.open.end())
+      epochPoints = own->second.points[rank];
+    std::copy(script.start.begin(), script.start.end(), iterate);
+  }
+
+  //! What a checkpoint says of this moment; its vector is the iterate itself.
+  Checkpoint Save() const
+  {
+    Checkpoint saved = origin;
+    saved.progress = progress.Save();
+    saved.judged = tolerance.Last();
+    saved.version = version;
+    saved.gradients += std::accumulate(version.begin(), version.end(),
+        std::uint64_t(0));
+    saved.points += progress.Points() - origin.progress.Known();
+    saved.vectors = { reinterpret_cast<const std::uint8_t*>(iterate) };
+    return saved;
   }
 
   void Begin() { ++begun; }
@@ -159,6 +216,7 @@ class ScriptedProblem
 
   void Applied(const ManifestEntry& entry)
   {
+    version[entry.origin] += entry.count;
     objective += progress.Note(entry);
     if (onApplied)
       onApplied(entry);
@@ -192,6 +250,8 @@ class ScriptedProblem
         verdict.value = sum;
       }
     }
+    if (onSettled)
+      onSettled();
   }
 
   const Fact* Verdict() const { return wants ? &verdict : nullptr; }
@@ -203,6 +263,7 @@ class ScriptedProblem
   double objective = 0;
   //! A test may listen in.
   std::function<void(const ManifestEntry&)> onApplied;
+  std::function<void()> onSettled;
 
  private:
   bool Now(const Event event) const
@@ -214,10 +275,12 @@ class ScriptedProblem
   Case script;
   size_t rank;
   double* iterate;
+  Checkpoint origin;
   Work work;
   Progress progress;
   ToleranceRule<double> tolerance;
   std::vector<double> scratch;
+  VersionVector version;
   std::uint64_t computed = 0;
   std::uint64_t steps = 0;
   std::uint64_t epoch = 0;
@@ -265,7 +328,8 @@ Ending EndingOf(const WorkerType& worker,
 inline std::vector<double> SumOfUpdates(const Case& script,
                                         const std::vector<Ending>& ends)
 {
-  std::vector<double> sum(script.elements, 0);
+  std::vector<double> sum = script.start;
+  sum.resize(script.elements, 0);
   for (size_t o = 0; o < script.ranks; ++o)
     for (std::uint64_t s = 1; s <= ends[o].counts.computed; ++s)
       for (size_t i = 0; i < script.elements; ++i)
@@ -292,7 +356,7 @@ inline std::string Broken(const Case& script,
     computed.push_back(end.counts.computed);
   const std::vector<double> expected = SumOfUpdates(script, ends);
 
-  std::uint64_t total = 0, points = 0;
+  std::uint64_t total = 0, points = script.from.points;
   for (size_t r = 0; r < n; ++r)
   {
     total += computed[r];
@@ -326,7 +390,8 @@ inline std::string Broken(const Case& script,
   if (!end.stopped)
   {
     if (script.maxIterations != 0 && script.sharing == Sharing::Static &&
-        points != script.maxIterations)
+        points != std::max<std::uint64_t>(script.maxIterations,
+        script.from.points))
       out << points << " points were visited instead of "
           << script.maxIterations << "\n";
     if (script.sharing == Sharing::Dynamic && points < script.maxIterations)

@@ -208,3 +208,85 @@ TEST_CASE("dynamic sharing goes on until enough is known to be done", "[core]")
   CHECK(work.Next(12).epoch == 2);
   CHECK(work.Next(29).size == 1);
 }
+
+TEST_CASE("a rank can go where another was", "[core]")
+{
+  for (size_t ranks = 1; ranks <= 5; ++ranks)
+  {
+    for (const Data data : { Data::Replicated, Data::Sharded })
+    {
+      for (const Sharing sharing : { Sharing::Static, Sharing::Dynamic })
+      {
+        for (const std::uint64_t before : { 0, 3, 45, 46, 100 })
+        {
+          const std::vector<size_t> points(ranks, 23);
+          const Work start(points, ranks - 1, data, sharing, 4, 1000, before);
+          Work work = start;
+          std::uint64_t known = before;
+          while (work.Left(known))
+          {
+            const Batch batch = work.Next(known);
+            known += batch.size * (sharing == Sharing::Dynamic ? ranks : 1);
+            // Straight there, and on.
+            Work other = start;
+            other.Walk(work.Walked());
+            INFO(ranks << " ranks, " << ToString(data) << ", "
+                << ToString(sharing) << ", " << before << " before, at "
+                << work.Walked());
+            REQUIRE(other.Walked() == work.Walked());
+            REQUIRE(other.Left(known) == work.Left(known));
+            REQUIRE(other.PassEnded() == work.PassEnded());
+            REQUIRE(other.Passes() == work.Passes());
+            if (work.Left(known))
+            {
+              Work next = work;
+              const Batch mine = next.Next(known), theirs = other.Next(known);
+              REQUIRE(theirs.begin == mine.begin);
+              REQUIRE(theirs.size == mine.size);
+              REQUIRE(theirs.epoch == mine.epoch);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("an epoch that had begun before is completed first", "[core]")
+{
+  for (size_t ranks = 1; ranks <= 6; ++ranks)
+  {
+    for (const size_t batch : { 1, 4, 50 })
+    {
+      for (std::uint64_t before = 0; before <= 140; before += 7)
+      {
+        std::map<std::uint64_t, size_t> visited;
+        std::map<std::uint64_t, std::vector<size_t>> whole;
+        for (size_t rank = 0; rank < ranks; ++rank)
+        {
+          const Work work(std::vector<size_t>(ranks, 40), rank,
+              Data::Replicated, Sharing::Static, batch, 200, before);
+          for (const auto& epoch : Walk(work))
+          {
+            visited[epoch.first] += epoch.second.size();
+            std::vector<size_t>& all = whole[epoch.first];
+            all.resize(40, 0);
+            for (const size_t point : epoch.second)
+              ++all[point];
+          }
+        }
+        INFO(ranks << " ranks, batch " << batch << ", " << before
+            << " before");
+        for (std::uint64_t epoch = 1; epoch <= 5; ++epoch)
+        {
+          const std::uint64_t begin = std::max(40 * (epoch - 1), before);
+          const size_t due = (begin < 40 * epoch) ? size_t(40 * epoch - begin) :
+              0;
+          CHECK(visited[epoch] == due);
+          if (due == 40)
+            CHECK(whole[epoch] == std::vector<size_t>(40, 1));
+        }
+      }
+    }
+  }
+}

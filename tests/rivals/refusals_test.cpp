@@ -85,6 +85,8 @@ TEMPLATE_TEST_CASE("Settings that only DASGD knows are refused", "[refusals]",
       { "WireFormat() is float32", "leave it at exact" });
   CheckMistake<TestType>([](TestType& o) { o.RecordHistory() = true; },
       { "RecordHistory() is true", "leave it at false" });
+  CheckMistake<TestType>([](TestType& o) { o.Checkpoint("a_file"); },
+      { "Checkpoint() has a file", "leave it empty" });
   CheckMistake<TestType>([](TestType& o) { o.StepSize() = dasgd::AutoStep; },
       { "StepSize() is AutoStep", "give a number" });
 }

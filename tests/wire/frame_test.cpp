@@ -263,3 +263,33 @@ TEST_CASE("a manifest out of order is an exception", "[wire]")
   CHECK(message.find("after gradient 5 of rank 1 comes gradient 7") !=
       std::string::npos);
 }
+
+TEST_CASE("more gradients than can be counted are an exception", "[wire]")
+{
+  const FrameLimits<double> limits{ 4, 1 };
+  Buffer buffer(limits.MaxBytes());
+  FrameVector<double>(buffer)[0] = 1;
+  FrameHeader header;
+  header.elements = 1;
+  DecodedFrame<double> frame(4);
+  const auto decode = [&](const std::uint64_t count)
+  {
+    Manifest manifest(4);
+    for (std::uint32_t origin = 0; origin < 4; ++origin)
+    {
+      ManifestEntry entry;
+      entry.origin = origin;
+      entry.first = 1;
+      entry.count = count;
+      entry.epoch = 1;
+      entry.versioned = false;
+      manifest.Push(entry, nullptr);
+    }
+    const size_t bytes = EncodeFrame<double>(buffer, header, manifest, {});
+    DecodeFrame(buffer.Bytes(), bytes, limits, frame);
+  };
+  decode(std::uint64_t(1) << 60);
+  CHECK(frame.manifest.Gradients() == std::uint64_t(1) << 62);
+  // Four times this is 0 in 64 bits.
+  CHECK_THROWS_AS(decode(std::uint64_t(1) << 62), WireError);
+}

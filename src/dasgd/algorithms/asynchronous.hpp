@@ -153,6 +153,7 @@ struct Asynchronous
           elements, problem);
       auto& worker = *made;
       worker.Reserve();
+      worker.Counts().staleness = settings.staleness;
       if (settings.history)
         worker.Record(*settings.history);
       if (settings.live)

@@ -188,7 +188,7 @@ void Courier<DerivedType, ElemType, ProblemType>::Announce(
   ++version[routes.Rank()];
   ++counts.computed;
   ++counts.applied;
-  counts.points = entry.points;
+  counts.points += problem.BatchPoints();
 }
 
 template<typename DerivedType, typename ElemType, typename ProblemType>

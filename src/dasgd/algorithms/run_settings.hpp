@@ -33,6 +33,10 @@ struct RunSettings
   bool sharedMemory = true;
   //! The same on all ranks; for choices that are left to chance.
   std::uint64_t seed = 1;
+  //! The staleness of what the model has applied before this run.
+  StalenessMeter staleness = StalenessMeter();
+  //! Are checkpoints kept?
+  bool checkpoint = false;
 };
 
 /**
@@ -40,7 +44,8 @@ struct RunSettings
  *
  * @param name The algorithm.
  * @param topologies Does it run on any topology?
- * @param formats Does it write vectors in other formats, and record histories?
+ * @param formats Does it write vectors in other formats, record histories and
+ *     keep checkpoints?
  */
 inline std::string OnlyOf(const std::string& name,
                           const RunSettings& settings,
@@ -61,6 +66,11 @@ inline std::string OnlyOf(const std::string& name,
   {
     return "RecordHistory() is true, but a history is one of DASGD; leave it "
         "at false for " + name + ".";
+  }
+  if (!formats && settings.checkpoint)
+  {
+    return "Checkpoint() has a file, but a checkpoint is one of DASGD; leave "
+        "it empty for " + name + ".";
   }
   return "";
 }

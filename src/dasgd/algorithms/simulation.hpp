@@ -79,8 +79,11 @@ class Simulation
    * Run to the end.
    *
    * @param maxEvents Give up after so many; a run of this library ends.
+   * @param until When everything dies, if it does.
+   * @return Was that the end?
    */
-  void Run(const std::uint64_t maxEvents = 100000000)
+  bool Run(const std::uint64_t maxEvents = 100000000,
+           const double until = std::numeric_limits<double>::infinity())
   {
     for (size_t i = 0; i < seats.size(); ++i)
     {
@@ -88,18 +91,21 @@ class Simulation
       clock.After(0, [this, i]() { Turn(i); });
     }
     std::uint64_t events = 0;
-    while (clock.Step())
+    while (clock.Next() <= until && clock.Step())
     {
       if (machine.clock)
         *machine.clock = clock.Now();
       if (++events > maxEvents)
         throw std::runtime_error("dasgd: a simulation does not end:" + State());
     }
+    if (clock.Next() < std::numeric_limits<double>::infinity())
+      return false;
     for (const Seat& seat : seats)
     {
       if (!seat.left)
         throw std::runtime_error("dasgd: a simulation is stuck:" + State());
     }
+    return true;
   }
 
   const WorkerType& Worker(const size_t rank) const

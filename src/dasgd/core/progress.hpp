@@ -44,6 +44,102 @@ class Progress
       Close(open.begin());
   }
 
+  //! What is known of an epoch that is not complete: points and objectives by
+  //! origin, and after them those from before the work was divided.
+  struct Epoch
+  {
+    std::vector<double> objectives;
+    std::vector<std::uint64_t> points;
+    std::uint64_t total = 0;
+
+    double Objective() const
+    { return std::accumulate(objectives.begin(), objectives.end(), 0.0); }
+  };
+
+  using Epochs = std::map<std::uint64_t, Epoch>;
+
+  //! So many epochs are kept at most.
+  static constexpr size_t maxOpen = 1024;
+
+  //! All that is known, to go on from later.
+  struct State
+  {
+    //! Points that were visited before the work was divided over these ranks.
+    std::uint64_t before = 0;
+    //! The epoch under way, from 1.
+    std::uint64_t current = 1;
+    //! Points by origin, and the last epoch that each was heard of in.
+    std::vector<std::uint64_t> points;
+    std::vector<std::uint64_t> latest;
+    Epochs open;
+
+    std::uint64_t Known() const
+    { return std::accumulate(points.begin(), points.end(), before); }
+
+    /**
+     * The same progress as a start for other ranks.  What is known of the
+     * epochs that have begun becomes what is known of one.
+     *
+     * @param ranks How many there are now.
+     * @param oldEpochPoints Points in an epoch till now.
+     * @param epochPoints Points in an epoch from now on.
+     */
+    State Redivide(const size_t ranks,
+                   const std::uint64_t oldEpochPoints,
+                   const std::uint64_t epochPoints) const
+    {
+      double objective = 0;
+      std::uint64_t judged = 0;
+      for (const auto& epoch : open)
+      {
+        objective += epoch.second.Objective();
+        judged += epoch.second.total;
+      }
+      const std::uint64_t known = Known();
+      // Ranks that are ahead of others may have begun more than one.
+      std::uint64_t inEpoch = known % oldEpochPoints;
+      State state;
+      state.current = known / oldEpochPoints + 1;
+      if (inEpoch >= epochPoints)
+      {
+        // Of what there is now, the epoch is over.
+        inEpoch = 0;
+        ++state.current;
+      }
+      state.before = (state.current - 1) * epochPoints + inEpoch;
+      state.points.assign(ranks, 0);
+      state.latest.assign(ranks, 0);
+      if (inEpoch > 0)
+      {
+        Epoch& epoch = state.open[state.current];
+        epoch.points.assign(ranks + 1, 0);
+        epoch.objectives.assign(ranks + 1, 0);
+        epoch.points[ranks] = epoch.total = inEpoch;
+        if (judged > 0)
+          epoch.objectives[ranks] = objective * double(inEpoch) /
+              double(judged);
+      }
+      return state;
+    }
+  };
+
+  State Save() const
+  { return State{ before, current, points, latest, open }; }
+
+  //! Go on from what was saved for as many ranks.
+  void Restore(const State& state)
+  {
+    before = state.before;
+    current = state.current;
+    points = state.points;
+    latest = state.latest;
+    known = state.Known();
+    while (!open.empty())
+      Close(open.begin());
+    for (const auto& epoch : state.open)
+      Open(epoch.first) = epoch.second;
+  }
+
   //! A rank computes nothing: nobody need wait to hear of it.
   void Absent(const size_t rank)
   { latest[rank] = std::numeric_limits<std::uint64_t>::max(); }
@@ -123,18 +219,6 @@ class Progress
   { return open.empty() ? 0 : open.begin()->second.Objective(); }
 
  private:
-  struct Epoch
-  {
-    std::vector<double> objectives;
-    std::vector<std::uint64_t> points;
-    std::uint64_t total = 0;
-
-    double Objective() const
-    { return std::accumulate(objectives.begin(), objectives.end(), 0.0); }
-  };
-
-  using Epochs = std::map<std::uint64_t, Epoch>;
-
   //! An epoch that has begun.
   Epoch& Open(const std::uint64_t number)
   {
@@ -150,8 +234,8 @@ class Progress
       fresh = open.insert(std::move(spare.back())).position;
       spare.pop_back();
     }
-    fresh->second.objectives.assign(ranks, 0);
-    fresh->second.points.assign(ranks, 0);
+    fresh->second.objectives.assign(ranks + 1, 0);
+    fresh->second.points.assign(ranks + 1, 0);
     fresh->second.total = 0;
     return fresh->second;
   }
@@ -160,8 +244,6 @@ class Progress
   void Close(const Epochs::iterator epoch)
   { spare.push_back(open.extract(epoch)); }
 
-  static constexpr size_t maxOpen = 1024;
-
   size_t ranks;
   std::uint64_t epochPoints;
   Sharing sharing;
@@ -169,6 +251,7 @@ class Progress
   std::vector<std::uint64_t> points;
   //! The last epoch that each origin was heard of in.
   std::vector<std::uint64_t> latest;
+  std::uint64_t before = 0;
   std::uint64_t known = 0;
   std::uint64_t current = 1;
   //! Epochs that are not complete yet.
@@ -191,6 +274,10 @@ class ToleranceRule
     last = objective;
     return reached;
   }
+
+  //! The objective of the last epoch that was judged.
+  ElemType Last() const { return last; }
+  ElemType& Last() { return last; }
 
  private:
   double tolerance;

@@ -54,6 +54,20 @@ class Report
   std::uint64_t stopStep = 0;
   std::string stopText;
 
+  //! Where checkpoints were kept, if they were, how many were written, and why
+  //! the last one was not.
+  std::string checkpointFile;
+  std::uint64_t checkpoints = 0;
+  std::string checkpointProblem;
+  //! What a run that was resumed had behind it: how often it had been already,
+  //! how many ranks there were last, and what they had done.
+  bool resumed = false;
+  std::uint64_t resumes = 0;
+  std::uint64_t ranksBefore = 0;
+  std::uint64_t gradientsBefore = 0;
+  std::uint64_t pointsBefore = 0;
+  double secondsBefore = 0;
+
   //! StepSize() at the start, and whether that was AutoStep's choice.
   double stepSize = 0;
   bool autoStep = false;
@@ -72,9 +86,9 @@ class Report
   //! Why the paper's theorem does not cover the run; empty if it does.
   std::string outsideTheorem;
 
-  //! Gradients computed by all ranks together.
+  //! Gradients of all ranks together, with those before a resume.
   std::uint64_t Gradients() const;
-  //! Points visited by all ranks together.
+  //! Points visited by all ranks together, with those before a resume.
   std::uint64_t Points() const;
   //! Points visited beyond maxIterations (Sharing::Dynamic; 0 otherwise).
   std::uint64_t Overrun() const;

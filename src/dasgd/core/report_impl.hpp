@@ -21,7 +21,7 @@ namespace dasgd {
 
 inline std::uint64_t Report::Gradients() const
 {
-  std::uint64_t sum = 0;
+  std::uint64_t sum = gradientsBefore;
   for (const RankReport& rank : ranks)
     sum += rank.computed;
   return sum;
@@ -29,7 +29,7 @@ inline std::uint64_t Report::Gradients() const
 
 inline std::uint64_t Report::Points() const
 {
-  std::uint64_t sum = 0;
+  std::uint64_t sum = pointsBefore;
   for (const RankReport& rank : ranks)
     sum += rank.points;
   return sum;
@@ -297,6 +297,16 @@ inline std::string Report::Json() const
       << "  \"deviation\": " << JsonNumber(Deviation()) << ",\n"
       << "  \"stopped\": " << JsonString(Reason()) << ",\n"
       << "  \"outside_theorem\": " << JsonString(outsideTheorem) << ",\n"
+      << "  \"checkpoint_file\": " << JsonString(checkpointFile) << ",\n"
+      << "  \"checkpoints\": " << checkpoints << ",\n"
+      << "  \"checkpoint_problem\": " << JsonString(checkpointProblem)
+      << ",\n"
+      << "  \"resumed\": " << (resumed ? "true" : "false") << ",\n"
+      << "  \"resumes\": " << resumes << ",\n"
+      << "  \"ranks_before\": " << ranksBefore << ",\n"
+      << "  \"gradients_before\": " << gradientsBefore << ",\n"
+      << "  \"points_before\": " << pointsBefore << ",\n"
+      << "  \"seconds_before\": " << JsonNumber(secondsBefore) << ",\n"
       << "  \"per_rank\": [";
   for (size_t i = 0; i < ranks.size(); ++i)
   {
@@ -362,8 +372,25 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
       << " gradients, " << report.Points() << " points ("
       << Short(double(report.Points()) / double(std::max<std::uint64_t>(1,
           report.epochPoints))) << " epochs), " << Short(report.seconds)
-      << " s, " << Short(double(report.Gradients()) /
+      << " s, " << Short(double(report.Gradients() - report.gradientsBefore) /
           std::max(report.seconds, 1e-9)) << " gradients/s\n";
+  if (report.resumed)
+  {
+    out << "resumed from " << report.checkpointFile << ": "
+        << report.gradientsBefore << " gradients and " << report.pointsBefore
+        << " points were behind it, of " << report.ranksBefore << " rank"
+        << (report.ranksBefore == 1 ? "" : "s") << " in "
+        << Short(report.secondsBefore) << " s; the seconds and the table below "
+        << "are of what came after\n";
+  }
+  if (!report.checkpointFile.empty())
+  {
+    out << "checkpoints written to " << report.checkpointFile << ": "
+        << report.checkpoints;
+    if (!report.checkpointProblem.empty())
+      out << "; the last one failed: " << report.checkpointProblem;
+    out << "\n";
+  }
   if (report.Overrun() > 0)
   {
     out << "points beyond MaxIterations, in flight when it was reached: "

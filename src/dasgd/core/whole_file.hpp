@@ -86,6 +86,31 @@ class WholeFile
           std::strerror(errno));
     }
     committed = true;
+    // The new name is to outlive a power cut, too.
+    const std::string folder = Folder(target);
+    const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY);
+    if (directory >= 0)
+    {
+      fsync(directory); // Not all file systems know this.
+      close(directory);
+    }
+  }
+
+  //! Remove what processes that were killed have left of the same file; call it
+  //! only if nobody else is writing it.
+  static void RemoveParts(const std::string& target)
+  {
+    const std::string end = ".part." + target.substr(Begin(target));
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(Folder(target),
+        ignored))
+    {
+      const std::string name = entry.path().filename().string();
+      if (name.size() > end.size() + 1 && name[0] == '.' &&
+          name.compare(name.size() - end.size(), end.size(), end) == 0 &&
+          name.find_first_not_of("0123456789", 1) == name.size() - end.size())
+        std::filesystem::remove(entry.path(), ignored);
+    }
   }
 
   //! Why a file cannot be written; empty if it can.
@@ -114,11 +139,19 @@ class WholeFile
   //! Beside the target, and with its ending, which tells the format.
   static std::string Temporary(const std::string& target)
   {
-    const size_t slash = target.rfind('/');
-    const size_t begin = (slash == std::string::npos) ? 0 : slash + 1;
-    return target.substr(0, begin) + "." + std::to_string(getpid()) +
-        ".part." + target.substr(begin);
+    return target.substr(0, Begin(target)) + "." + std::to_string(getpid()) +
+        ".part." + target.substr(Begin(target));
   }
+
+  //! Where a file's own name begins, after its folder's.
+  static size_t Begin(const std::string& target)
+  {
+    const size_t slash = target.rfind('/');
+    return (slash == std::string::npos) ? 0 : slash + 1;
+  }
+
+  static std::string Folder(const std::string& target)
+  { return (Begin(target) == 0) ? "." : target.substr(0, Begin(target)); }
 
   std::string target;
   std::string path;

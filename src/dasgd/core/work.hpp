@@ -64,19 +64,23 @@ class Work
    * @param points Points that each rank holds (all the same if replicated).
    * @param rank This rank.
    * @param maxIterations Points to visit over all ranks (0: no limit).
+   * @param before Points that were visited before, by whomever: the epoch that
+   *     they end in is completed first, with a part of every slice.
    */
   Work(const std::vector<size_t>& points,
        const size_t rank,
        const Data data,
        const Sharing sharing,
        const size_t batchSize,
-       const size_t maxIterations) :
+       const size_t maxIterations,
+       const std::uint64_t before = 0) :
       rank(rank),
       ranks(points.size()),
       data(data),
       sharing(sharing),
       batchSize(batchSize),
       maxIterations(maxIterations),
+      before(before),
       held(points[rank])
   {
     // Slice i of the epoch is [begins[i], begins[i + 1]).  Slices of replicated
@@ -91,7 +95,8 @@ class Work
           std::min<std::uint64_t>(held, Part(i, Units(held), ranks) * unit);
     }
     cursor = (data == Data::Sharded) ? 0 : begins[rank];
-    StartEpoch(0);
+    firstEpoch = before / EpochPoints();
+    StartEpoch(firstEpoch);
   }
 
   //! Points in one epoch, over all ranks.
@@ -147,8 +152,61 @@ class Work
     return batch;
   }
 
+  /**
+   * Go to where a rank with the same part of the same work is that has visited
+   * so many points.
+   */
+  void Walk(std::uint64_t points)
+  {
+    if (sharing == Sharing::Dynamic)
+    {
+      cursor = size_t((cursor + points) % held);
+      walked += points;
+      return;
+    }
+    const auto skip = [&](const std::uint64_t epochs)
+    {
+      for (std::uint64_t i = 0; i < epochs && leftInEpoch > 0 &&
+          points >= leftInEpoch; ++i)
+      {
+        cursor = size_t((cursor + leftInEpoch) % held);
+        walked += leftInEpoch;
+        points -= leftInEpoch;
+        StartEpoch(epoch + 1);
+      }
+    };
+    // The epoch that had begun before; then passes over all points, many at
+    // once; then the rest, of which the last epoch may be shorter than it was:
+    // what was visited beyond its end has been.
+    skip(1);
+    const std::uint64_t pass = (data == Data::Sharded) ? 1 : ranks;
+    const std::uint64_t whole = (maxIterations == 0) ?
+        std::numeric_limits<std::uint64_t>::max() : maxIterations /
+        EpochPoints();
+    if (leftInEpoch > 0 && whole > epoch)
+    {
+      const std::uint64_t passes = std::min<std::uint64_t>(points / held,
+          (whole - epoch) / pass);
+      walked += passes * held;
+      points -= passes * held;
+      StartEpoch(epoch + passes * pass);
+    }
+    skip(2 * pass + 2);
+    points = std::min(points, leftInEpoch);
+    cursor = size_t((cursor + points) % held);
+    walked += points;
+    leftInEpoch -= points;
+  }
+
   //! Did the last batch end a pass over all the points this rank holds?
-  bool PassEnded() const { return walked > 0 && walked % held == 0; }
+  bool PassEnded() const { return walked > 0 && Passed() % held == 0; }
+  //! How many passes have ended?
+  std::uint64_t Passes() const { return (walked > 0) ? Passed() / held : 0; }
+
+  //! Points that were visited before this division of the work.
+  std::uint64_t Before() const { return before; }
+  //! Epochs, from 0, that had ended by then.
+  std::uint64_t EpochsBefore() const { return firstEpoch; }
 
   //! Points visited by this rank.
   std::uint64_t Walked() const { return walked; }
@@ -161,21 +219,27 @@ class Work
     const size_t slice = (data == Data::Sharded) ? rank :
         size_t((rank + epoch) % ranks);
     const std::uint64_t all = EpochPoints();
-    const std::uint64_t done = epoch * all;
-    if (maxIterations == 0 || done + all <= maxIterations)
-      leftInEpoch = begins[slice + 1] - begins[slice];
-    else if (done >= maxIterations)
-      leftInEpoch = 0;
-    else
-    {
-      const std::uint64_t left = maxIterations - done;
-      leftInEpoch = ShortEnd(slice + 1, left) - ShortEnd(slice, left);
-    }
+    const std::uint64_t done = std::max(epoch * all, before);
+    const std::uint64_t end = (maxIterations == 0) ? (epoch + 1) * all :
+        std::min<std::uint64_t>((epoch + 1) * all, maxIterations);
+    const std::uint64_t left = (done < end) ? end - done : 0;
+    const std::uint64_t whole = begins[slice + 1] - begins[slice];
+    leftInEpoch = (left == all) ? whole :
+        ShortEnd(slice + 1, left) - ShortEnd(slice, left);
+    if (data == Data::Replicated && sharing == Sharing::Static)
+      cursor = size_t(begins[slice]);
+    // What is left out of an epoch that had begun before counts as passed.
+    if (done > epoch * all)
+      skipped = whole - std::min(whole, leftInEpoch);
+    // A slice may have no part in it.
+    if (leftInEpoch == 0 && left > 0)
+      StartEpoch(epoch + 1);
   }
 
   /**
-   * The last epoch is cut short: every slice in proportion, in whole batches,
-   * such that the parts add up to what is left.
+   * An epoch that is cut short, by the end of the run or by what was visited
+   * before: every slice in proportion, in whole batches, such that the parts
+   * add up to what is left.
    *
    * @return Points in all slices before the given one.
    */
@@ -211,6 +275,8 @@ class Work
   Sharing sharing;
   size_t batchSize;
   size_t maxIterations;
+  std::uint64_t before;
+  std::uint64_t firstEpoch = 0;
   //! Points that this rank holds.
   size_t held;
   //! Slices are multiples of this.
@@ -220,6 +286,10 @@ class Work
   std::uint64_t epoch = 0;
   std::uint64_t leftInEpoch = 0;
   std::uint64_t walked = 0;
+  //! Points of the first epoch that others had visited before.
+  std::uint64_t skipped = 0;
+
+  std::uint64_t Passed() const { return walked + skipped; }
 };
 
 } // namespace dasgd

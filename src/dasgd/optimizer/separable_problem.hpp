@@ -9,11 +9,14 @@
 #ifndef DASGD_OPTIMIZER_SEPARABLE_PROBLEM_HPP
 #define DASGD_OPTIMIZER_SEPARABLE_PROBLEM_HPP
 
+#include "../algorithms/outcome.hpp"
 #include "../core/fact.hpp"
 #include "../core/progress.hpp"
 #include "../core/random.hpp"
 #include "../core/vector_ops.hpp"
+#include "../wire/checkpoint_file.hpp"
 #include "ensmallen.hpp"
+#include "policy_memory.hpp"
 
 namespace dasgd {
 
@@ -74,14 +77,114 @@ class SeparableProblem
       seeded(seeded),
       // Data that comes sorted would give every rank a part of another kind.
       mustShuffle(optimizer.Shuffle() && ranks > 1),
-      scratch(scratch)
+      scratch(scratch),
+      version(ranks, 0)
   { }
 
-  //! Tell callbacks that the run begins.  Only their exceptions come out.
+  //! Tell callbacks that the run begins.  Only exceptions of the user's code
+  //! come out.
   void Begin()
   {
+    if (resumed)
+    {
+      RestorePolicy(*resumed);
+      RestoreOrder();
+      resumed = nullptr;
+    }
     callbacks.BeginOptimization(iterate);
     Note(callbacks.BeginEpoch(iterate, size_t(epoch), 0));
+  }
+
+  /**
+   * Save checkpoints from now on.
+   *
+   * @param writer Where to.
+   * @param about What a checkpoint says besides what is known here; its counts
+   *     are those from before this run.
+   * @param counts The rank's counts while it runs.
+   */
+  void SaveTo(CheckpointWriter& writer,
+              const Checkpoint& about,
+              const RankReport* const& counts)
+  {
+    saver = &writer;
+    saved = about;
+    savedAt = about;
+    live = &counts;
+    begun = std::chrono::steady_clock::now();
+  }
+
+  /**
+   * Go on from a checkpoint, which is to stay until Begin(), and whose iterate
+   * stands in its place already.
+   *
+   * @param state The progress that the work was divided with: that of the
+   *     checkpoint, or what follows from it for these ranks.
+   */
+  void Restore(const Checkpoint& from, const Progress::State& state)
+  {
+    progress.Restore(state);
+    work.Walk(state.points[rank]);
+    epoch = progress.CurrentEpoch();
+    tolerance.Last() = ElemType(from.judged);
+    lastObjective = ElemType(from.lastObjective);
+    hasLast = from.hasLast;
+    ownEpoch = state.latest[rank];
+    const auto own = state.open.find(ownEpoch);
+    if (own != state.open.end())
+    {
+      ownPoints = own->second.points[rank];
+      ownObjective = ElemType(own->second.objectives[rank]);
+    }
+    if (from.finished && from.reason == StopReason::Tolerance)
+      Judge(StopReason::Tolerance, from.stopValue, "");
+    resumed = &from;
+  }
+
+  //! Save a checkpoint, if they are saved; the last one says how it ended, and
+  //! is on disk when this returns.
+  void Save(const Outcome* end = nullptr)
+  {
+    // What has no future is not worth keeping in place of what has.
+    if (!saver || !AllFinite(iterate.memptr(), iterate.n_elem))
+      return;
+    savedAt.progress = progress.Save();
+    savedAt.judged = double(tolerance.Last());
+    savedAt.lastObjective = double(lastObjective);
+    savedAt.hasLast = hasLast;
+    savedAt.stepSize = optimizer.StepSize();
+    savedAt.version = version;
+    savedAt.gradients = saved.gradients + std::accumulate(version.begin(),
+        version.end(), std::uint64_t(0));
+    savedAt.points = saved.points + progress.Points() - saved.progress.Known();
+    savedAt.seconds = saved.seconds + std::chrono::duration<double>(
+        std::chrono::steady_clock::now() - begun).count();
+    if (*live)
+      savedAt.staleness = (*live)->staleness;
+    if (end)
+    {
+      savedAt.staleness = end->counts.staleness;
+      savedAt.finished = true;
+      savedAt.reason = end->stopped ? end->stop.reason : StopReason::Budget;
+      savedAt.stopValue = end->stop.value;
+    }
+    const auto bytes = [](const auto* elements)
+    { return reinterpret_cast<const std::uint8_t*>(elements); };
+    savedAt.vectors.assign(1, bytes(iterate.memptr()));
+    savedAt.policyNumbers.clear();
+    if constexpr (Remembers())
+    {
+      memory::Visit(updatePolicy, [&](auto& member)
+      {
+        if constexpr (arma::is_arma_type<std::decay_t<decltype(member)>>::value)
+          savedAt.vectors.push_back(bytes(member.memptr()));
+        else
+          savedAt.policyNumbers.push_back(member);
+      });
+      savedAt.policy = PolicyName();
+    }
+    savedAt.policyVectors = savedAt.vectors.size() - 1;
+    saver->Write(savedAt, end != nullptr);
   }
 
   //! Is there a batch left for this rank?
@@ -196,6 +299,7 @@ class SeparableProblem
   //! An entry has been applied, by this rank's step or from a frame.
   void Applied(const ManifestEntry& entry)
   {
+    version[entry.origin] += entry.count;
     const double objective = progress.Note(entry);
     Note(callbacks.CountSteps(iterate, epoch, entry, objective));
   }
@@ -208,41 +312,25 @@ class SeparableProblem
     decayPolicy.Update(iterate, optimizer.StepSize(), gradient);
   }
 
-  //! Close epochs that have become complete, and judge them.
+  //! Judge epochs that have become complete; save a checkpoint if one is due.
   void Settle()
   {
-    double sum = 0;
-    while (!judged && progress.CloseEpoch(sum))
+    CloseEpochs();
+    if (saver && !judged && saver->Due())
     {
-      lastObjective = ElemType(sum);
-      hasLast = true;
-      Note(callbacks.EndEpoch(iterate, size_t(epoch++),
-          lastObjective / ElemType(work.EpochPoints())));
-      if (rank == 0)
-      {
-        ens::Info << name << ": iteration " << size_t(progress.Points())
-            << ", objective " << lastObjective << "." << std::endl;
-      }
-      if (!AllFinite(&lastObjective, 1))
-      {
-        Fail(lastObjective, "objective");
-        return;
-      }
-      if (tolerance.Reached(lastObjective))
-      {
-        if (rank == 0)
-        {
-          ens::Info << name << ": minimized within tolerance "
-              << optimizer.Tolerance() << "; terminating optimization."
-              << std::endl;
-        }
-        Judge(StopReason::Tolerance, double(lastObjective), "");
-        return;
-      }
-      Note(callbacks.BeginEpoch(iterate, size_t(epoch), lastObjective));
-      Note(callbacks.CountHeld(iterate, epoch));
-      if (ranks == 1 && optimizer.Shuffle())
-        Shuffle();
+      Warn(saver->Warning());
+      Save();
+    }
+  }
+
+  //! A checkpoint could not be written: say so.
+  void Warn(const std::string& problem) const
+  {
+    if (!problem.empty())
+    {
+      // Not through ens::Warn, which is silent in most programs.
+      std::cerr << name << ": no checkpoint in " << saver->Path() << ": "
+          << problem << "; the training goes on without." << std::endl;
     }
   }
 
@@ -298,6 +386,105 @@ class SeparableProblem
   }
 
  private:
+  //! Close epochs that have become complete, and judge them.
+  void CloseEpochs()
+  {
+    double sum = 0;
+    while (!judged && progress.CloseEpoch(sum))
+    {
+      lastObjective = ElemType(sum);
+      hasLast = true;
+      Note(callbacks.EndEpoch(iterate, size_t(epoch++),
+          lastObjective / ElemType(work.EpochPoints())));
+      if (rank == 0)
+      {
+        ens::Info << name << ": iteration " << size_t(progress.Points())
+            << ", objective " << lastObjective << "." << std::endl;
+      }
+      if (!AllFinite(&lastObjective, 1))
+      {
+        Fail(lastObjective, "objective");
+        return;
+      }
+      if (tolerance.Reached(lastObjective))
+      {
+        if (rank == 0)
+        {
+          ens::Info << name << ": minimized within tolerance "
+              << optimizer.Tolerance() << "; terminating optimization."
+              << std::endl;
+        }
+        Judge(StopReason::Tolerance, double(lastObjective), "");
+        return;
+      }
+      Note(callbacks.BeginEpoch(iterate, size_t(epoch), lastObjective));
+      Note(callbacks.CountHeld(iterate, epoch));
+      if (ranks == 1 && optimizer.Shuffle())
+        Shuffle();
+    }
+  }
+
+  //! Can the policy's state be saved?
+  static constexpr bool Remembers()
+  {
+    return memory::Exists<memory::Member<UpdateType, 0>>::value;
+  }
+
+  //! The policy remembers what it did; afresh, if it is another one.
+  void RestorePolicy(const Checkpoint& from)
+  {
+    (void) from;
+    if constexpr (Remembers())
+    {
+      if (from.policy != PolicyName())
+        return;
+      size_t vector = 0, number = 0;
+      memory::Visit(updatePolicy, [&](auto& member)
+      {
+        if constexpr (arma::is_arma_type<std::decay_t<decltype(member)>>::value)
+        {
+          if (++vector < from.vectors.size())
+          {
+            member.set_size(iterate.n_rows, iterate.n_cols);
+            std::memcpy(member.memptr(), from.vectors[vector],
+                size_t(from.VectorBytes()));
+          }
+        }
+        else if (number < from.policyNumbers.size())
+          member = size_t(from.policyNumbers[number++]);
+      });
+    }
+  }
+
+  //! Shuffle as often as it was done.
+  void RestoreOrder()
+  {
+    // Points in the order in which they were, or, if ranks have new parts of
+    // the work, in one that has not been.
+    mustShuffle = optimizer.Shuffle() && (ranks > 1 || work.Before() > 0);
+    std::uint64_t times = (ranks > 1) ? work.Passes() :
+        progress.CurrentEpoch() - 1 - work.EpochsBefore();
+    if (optimizer.Shuffle() && work.Walked() > 0)
+    {
+      if (ranks == 1 && mustShuffle)
+      {
+        ++times;
+        mustShuffle = false;
+      }
+      for (std::uint64_t i = 0; i < times; ++i)
+        Shuffle();
+      // On several ranks the next one comes with the next gradient, but only
+      // the first is due at once.
+      if (ranks > 1 && !work.PassEnded())
+      {
+        Shuffle();
+        mustShuffle = false;
+      }
+    }
+  }
+
+  static std::string PolicyName() { return typeid(UpdateType).name(); }
+
   size_t Share(const size_t points, const size_t index) const
   { return points / ranks * index + std::min(index, points % ranks); }
 
@@ -383,6 +570,18 @@ class SeparableProblem
   std::uint64_t ownPoints = 0;
   ElemType ownObjective = 0;
   std::uint64_t steps = 0;
+
+  //! Gradients applied, by origin.
+  VersionVector version;
+  //! Where checkpoints go, or null; what they say of what was before this run,
+  //! and the last one.
+  CheckpointWriter* saver = nullptr;
+  Checkpoint saved;
+  Checkpoint savedAt;
+  const RankReport* const* live = nullptr;
+  //! What this run goes on from, until it has begun.
+  const Checkpoint* resumed = nullptr;
+  std::chrono::steady_clock::time_point begun;
 
   //! The epoch that callbacks are told of, from 1.
   std::uint64_t epoch = 1;

@@ -192,6 +192,29 @@ class Settings
   //! Modify whether Optimize() records who applied what when.
   bool& RecordHistory() { return recordHistory; }
 
+  /**
+   * Save the state of a training while it goes on, and go on from there if
+   * there is such a file when Optimize() is called: rank 0's choice counts.
+   * Each training needs a file of its own.
+   *
+   * @param path Where rank 0 keeps it; an empty one turns it off.
+   * @param every Seconds from one to the next.
+   */
+  void Checkpoint(const std::string& path, const double every = 60)
+  {
+    checkpointFile = path;
+    checkpointEvery = every;
+  }
+  //! Get where checkpoints are kept; empty if they are not.
+  const std::string& CheckpointFile() const { return checkpointFile; }
+  //! Get the seconds from one checkpoint to the next.
+  double CheckpointEvery() const { return checkpointEvery; }
+
+  //! Get whether a checkpoint that is there is ignored, and replaced.
+  bool Restart() const { return restart; }
+  //! Modify whether it is.
+  bool& Restart() { return restart; }
+
   //! Get what the last Optimize() recorded: complete on rank 0, and empty on
   //! all others.
   const dasgd::History& History() const { return history; }
@@ -229,6 +252,11 @@ class Settings
     }
     if (batchSize == 0)
       return "BatchSize() is 0, but must be at least 1.";
+    if (!(checkpointEvery >= 0))
+    {
+      return "CheckpointEvery() is " + number(checkpointEvery) + ", but must "
+          "be at least 0 seconds.";
+    }
     return format.Complaint();
   }
 
@@ -287,6 +315,9 @@ class Settings
   dasgd::WireFormat format;
   double smoothness = 0;
   bool recordHistory = false;
+  std::string checkpointFile;
+  double checkpointEvery = 60;
+  bool restart = false;
 
   PolicyState state;
   dasgd::History history;

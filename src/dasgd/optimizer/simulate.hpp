@@ -73,6 +73,11 @@ class SimulatedTraining
       points.push_back(function.NumFunctions());
     const typename AlgorithmType::Options options = optimizer;
     Refuse(optimizer.Complaint());
+    if (!optimizer.CheckpointFile().empty())
+    {
+      Refuse("Checkpoint() has a file, but on virtual time nothing is saved; "
+          "leave it empty.");
+    }
     Refuse(Complaint(machine, points, callbacksIn.size(), optimizer.Data()));
     for (size_t i = 0; i < ranks; ++i)
     {

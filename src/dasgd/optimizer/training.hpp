@@ -12,6 +12,7 @@
 #include "../algorithms/asynchronous.hpp"
 #include "../core/report.hpp"
 #include "../core/theory.hpp"
+#include "../wire/checkpoint_file.hpp"
 #include "../wire/frame.hpp"
 #include "auto_step.hpp"
 #include "blas_threads.hpp"
@@ -74,13 +75,18 @@ class Training
         "StepSize()";
   }
 
-  //! The work of one rank, of those that compute at all.
+  /**
+   * The work of one rank, of those that compute at all.
+   *
+   * @param origin Where it begins, if not at the start.
+   */
   template<typename UpdatePolicyType, typename DecayPolicyType>
   static Work Divide(
       const Settings<UpdatePolicyType, DecayPolicyType>& settings,
       const typename AlgorithmType::Options& options,
       const std::vector<size_t>& points,
-      size_t rank);
+      size_t rank,
+      const Checkpoint& origin = Checkpoint());
 
   //! What is wrong with a rank's settings, or nothing.
   template<typename SettingsType>
@@ -102,6 +108,30 @@ class Training
     std::vector<size_t> points;
     std::uint64_t seed = 0;
   };
+
+  /**
+   * What there is to go on from, in rank 0's file; nothing if there is none.
+   * Throws if it does not fit.
+   */
+  template<typename SettingsType>
+  static std::vector<std::uint8_t> FindCheckpoint(const SettingsType& settings,
+                                                  size_t rows,
+                                                  size_t cols,
+                                                  size_t elementBytes,
+                                                  size_t points);
+
+  /**
+   * What a checkpoint of a training says when it begins, or goes on.
+   *
+   * @param from What it goes on from, or null.
+   */
+  template<typename SettingsType>
+  static Checkpoint Origin(const SettingsType& settings,
+                           const Agreed& agreed,
+                           size_t rows,
+                           size_t cols,
+                           size_t elementBytes,
+                           const Checkpoint* from);
 
   //! Compare with all other ranks; throws on all of them if something is off.
   template<typename UpdatePolicyType,

@@ -64,6 +64,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   const auto start = std::chrono::steady_clock::now();
   size_t held = 0;
   BaseMatType gradient, scratch, begin;
+  std::vector<std::uint8_t> stored;
   std::exception_ptr unready;
   Guard(unready, [&]()
   {
@@ -78,25 +79,52 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     if (vanilla && settings.smoothness == 0 && comm.Rank() == 0 &&
         settings.stepSize != AutoStep && iterate.n_elem <= (size_t(1) << 22))
       begin = iterate;
+    if (covered && comm.Rank() == 0)
+    {
+      stored = FindCheckpoint(settings, iterate.n_rows, iterate.n_cols,
+          sizeof(ElemType), held);
+    }
   });
   const typename AlgorithmType::Options options = optimizer;
-  const Agreed agreed = ShakeHands(comm, settings, options, iterate.n_rows,
+  Agreed agreed = ShakeHands(comm, settings, options, iterate.n_rows,
       iterate.n_cols, held, ExceptionText(unready), ElemType());
   const size_t maxIterations = settings.maxIterations;
   const bool computes = AlgorithmType::Computes(options, comm.Size(),
       comm.Rank());
-  const Work work = Divide(settings, options, agreed.points, comm.Rank());
+
+  // Where it begins: at the start, or where a checkpoint is.
+  if constexpr (covered)
+    comm.Share(stored);
+  const bool resumes = !stored.empty();
+  const Checkpoint from = resumes ? checkpoint::Decode(stored) : Checkpoint();
+  const Checkpoint origin = Origin(settings, agreed, iterate.n_rows,
+      iterate.n_cols, sizeof(ElemType), resumes ? &from : nullptr);
+  agreed.seed = origin.seed;
+  const Work work = Divide(settings, options, agreed.points, comm.Rank(),
+      origin);
   const size_t ranksHere = (comm.Size() > 1) ? comm.RanksHere() : 1;
   const BlasThreads threads(ranksHere);
 
   // Start: all from the same point.
-  if (comm.Size() > 1)
+  if (resumes)
+    std::memcpy(iterate.memptr(), from.vectors[0], size_t(from.VectorBytes()));
+  else if (comm.Size() > 1)
     comm.Broadcast(iterate.memptr(), iterate.n_elem * sizeof(ElemType));
+  if (!begin.empty())
+    begin = iterate;
 
   const double givenStep = settings.stepSize;
   double smoothness = settings.smoothness;
   std::string smoothnessFrom = (smoothness > 0) ? "given" : "";
-  if (givenStep == AutoStep)
+  settings.stepSize = origin.stepSize;
+  if (givenStep == AutoStep && origin.smoothness > 0)
+  {
+    smoothness = origin.smoothness;
+    smoothnessFrom = "estimated at the start";
+    if (from.held.size() != comm.Size())
+      settings.stepSize = AutoStepSize(settings, comm.Size(), smoothness);
+  }
+  if (settings.stepSize == AutoStep)
   {
     if (smoothness == 0)
       smoothnessFrom = "estimated at the start";
@@ -121,12 +149,27 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     if (!AlgorithmType::Computes(options, comm.Size(), i))
       problem.Absent(i);
 
+  std::unique_ptr<CheckpointWriter> writer;
+  if constexpr (covered)
+  {
+    if (resumes)
+      problem.Restore(from, origin.progress);
+    if (comm.Rank() == 0 && !settings.checkpointFile.empty())
+    {
+      writer = std::make_unique<CheckpointWriter>(settings.checkpointFile,
+          settings.checkpointEvery);
+      Checkpoint about = origin;
+      about.smoothness = smoothness;
+      problem.SaveTo(*writer, about, settings.state.live);
+    }
+  }
+
   // The algorithm: returns on all ranks, whatever happened.
   RankHistory log(comm.Size());
   RunSettings runSettings{ settings.topology, settings.window,
       settings.recordHistory ? &log : nullptr, settings.format,
       &settings.state.live, ranksHere > Cores(), settings.sharedMemory,
-      agreed.seed };
+      agreed.seed, origin.staleness };
   Outcome outcome = AlgorithmType::Run(comm, runSettings, options,
       iterate.memptr(), iterate.n_elem, problem);
   bool stepChanged = false;
@@ -143,6 +186,19 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   const bool failed = outcome.stopped &&
       (outcome.stop.reason == StopReason::Error ||
        outcome.stop.reason == StopReason::NonFinite);
+  if (writer)
+  {
+    if (!failed)
+      problem.Save(&outcome);
+    writer->Await();
+    problem.Warn(writer->Warning());
+    const std::string path = std::filesystem::absolute(
+        settings.checkpointFile).string();
+    if (!failed)
+      FinishedCheckpoints().insert(path);
+    else if (writer->Written() > 0)
+      FinishedCheckpoints().erase(path);
+  }
   if (exactObjective && !failed)
   {
     // Ranks may have come differently far; a common order makes their parts
@@ -187,6 +243,20 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   }
   report.smoothness = smoothness;
   report.smoothnessFrom = smoothnessFrom;
+  report.resumed = resumes;
+  report.resumes = origin.resumes;
+  report.ranksBefore = from.held.size();
+  report.gradientsBefore = origin.gradients;
+  report.pointsBefore = origin.points;
+  report.secondsBefore = origin.seconds;
+  if constexpr (covered)
+  {
+    // Rank 0's choice, and its news.
+    report.checkpointFile = comm.Gather(settings.checkpointFile).front();
+    report.checkpoints = comm.Gather(writer ? writer->Written() : 0).front();
+    report.checkpointProblem = comm.Gather(writer ? writer->Problem() :
+        std::string()).front();
+  }
 
   const double seconds = std::chrono::duration<double>(
       std::chrono::steady_clock::now() - start).count();
@@ -300,7 +370,8 @@ Work Training<AlgorithmType>::Divide(
     const Settings<UpdatePolicyType, DecayPolicyType>& settings,
     const typename AlgorithmType::Options& options,
     const std::vector<size_t>& points,
-    const size_t rank)
+    const size_t rank,
+    const Checkpoint& origin)
 {
   const size_t ranks = points.size();
   std::vector<size_t> theirs;
@@ -316,7 +387,88 @@ Work Training<AlgorithmType>::Divide(
   // A rank that computes nothing is given a place, for it has to know how long
   // an epoch is.
   return Work(theirs, std::min(place, theirs.size() - 1), settings.Data(),
-      settings.Sharing(), settings.BatchSize(), settings.MaxIterations());
+      settings.Sharing(), settings.BatchSize(),
+      size_t(origin.Budget(settings.MaxIterations())), origin.progress.before);
+}
+
+template<typename AlgorithmType>
+template<typename SettingsType>
+std::vector<std::uint8_t> Training<AlgorithmType>::FindCheckpoint(
+    const SettingsType& settings,
+    const size_t rows,
+    const size_t cols,
+    const size_t elementBytes,
+    const size_t points)
+{
+  const std::string& path = settings.CheckpointFile();
+  std::vector<std::uint8_t> bytes;
+  if (path.empty() || settings.Restart() || FinishedCheckpoints().count(
+      std::filesystem::absolute(path).string()) > 0)
+    return bytes;
+  try
+  {
+    bytes = ReadCheckpoint(path);
+    if (bytes.empty())
+      return bytes;
+    const Checkpoint found = checkpoint::Decode(bytes);
+    const auto shape = [](const std::uint64_t rows,
+                          const std::uint64_t cols,
+                          const std::uint64_t bytes)
+    {
+      return std::to_string(rows) + " x " + std::to_string(cols) + " numbers "
+          "of " + std::to_string(bytes) + " bytes";
+    };
+    if (found.algorithm != AlgorithmType::Name())
+      throw CheckpointError("it is of " + found.algorithm);
+    if (found.rows != rows || found.cols != cols ||
+        found.elementBytes != elementBytes)
+    {
+      throw CheckpointError("it is of a model of " + shape(found.rows,
+          found.cols, found.elementBytes) + ", but this one is of " +
+          shape(rows, cols, elementBytes));
+    }
+    if (found.data == Data::Replicated && settings.Data() == Data::Replicated &&
+        found.held[0] != points)
+    {
+      throw CheckpointError("it is of a training on " +
+          std::to_string(found.held[0]) + " points, but there are " +
+          std::to_string(points));
+    }
+    return bytes;
+  }
+  catch (const CheckpointError& e)
+  {
+    throw CheckpointError("cannot go on from the checkpoint " + path + ": " +
+        e.what() + "; name another file, or set Restart() (--restart) to begin "
+        "anew and replace it.");
+  }
+}
+
+template<typename AlgorithmType>
+template<typename SettingsType>
+Checkpoint Training<AlgorithmType>::Origin(const SettingsType& settings,
+                                           const Agreed& agreed,
+                                           const size_t rows,
+                                           const size_t cols,
+                                           const size_t elementBytes,
+                                           const Checkpoint* from)
+{
+  Checkpoint origin;
+  origin.algorithm = AlgorithmType::Name();
+  origin.rows = rows;
+  origin.cols = cols;
+  origin.elementBytes = elementBytes;
+  origin.data = settings.Data();
+  origin.sharing = settings.Sharing();
+  origin.batchSize = settings.BatchSize();
+  origin.held.assign(agreed.points.begin(), agreed.points.end());
+  origin.seed = agreed.seed;
+  origin.givenStep = origin.stepSize = settings.StepSize();
+  if (from)
+    origin.Resume(*from);
+  else
+    origin.Start();
+  return origin;
 }
 
 template<typename AlgorithmType>
@@ -438,6 +590,7 @@ std::string Training<AlgorithmType>::Complaint(
   run.format = settings.WireFormat();
   RankHistory log(1);
   run.history = settings.RecordHistory() ? &log : nullptr;
+  run.checkpoint = !settings.CheckpointFile().empty();
   return AlgorithmType::Complaint(run, options, ranks, rank, vectorBytes);
 }
 

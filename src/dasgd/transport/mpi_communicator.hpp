@@ -139,6 +139,15 @@ class MpiCommunicator
     });
   }
 
+  //! The same, if only rank 0 knows how many there are.
+  void Share(std::vector<std::uint8_t>& bytes) const
+  {
+    std::uint64_t count = bytes.size();
+    Broadcast(&count, sizeof(count));
+    bytes.resize(size_t(count));
+    Broadcast(bytes.data(), bytes.size());
+  }
+
   /**
    * Everybody's bytes, one after the other, for use in every round of a run:
    * nobody sleeps meanwhile, and ranks that share cores let each other run.

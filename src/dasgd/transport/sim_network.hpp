@@ -17,6 +17,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <queue>
 
@@ -35,6 +36,13 @@ class SimClock
   //! Do something at the given time.
   void At(const double time, std::function<void()> action)
   { events.push(Event{ time, count++, std::move(action) }); }
+
+  //! When is the next thing done?  Never, if there is none.
+  double Next() const
+  {
+    return events.empty() ? std::numeric_limits<double>::infinity() :
+        events.top().time;
+  }
 
   //! Do the next thing; false if there is none.
   bool Step()

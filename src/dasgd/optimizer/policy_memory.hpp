@@ -1,0 +1,102 @@
+/**
+ * @file policy_memory.hpp
+ *
+ * What ensmallen's update policies remember from step to step.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_OPTIMIZER_POLICY_MEMORY_HPP
+#define DASGD_OPTIMIZER_POLICY_MEMORY_HPP
+
+#include "ensmallen.hpp"
+
+#include <cstdint>
+#include <type_traits>
+
+namespace dasgd {
+namespace memory {
+
+/**
+ * A member of an instantiated policy, by number.  ensmallen keeps them private
+ * and offers no way to save them.  But an explicit instantiation may name
+ * private members, and a friend that it defines may hand them out.
+ */
+template<typename PolicyType, size_t index>
+struct Member;
+
+template<typename MemberType, typename MemberType::Type pointer>
+struct Opener
+{
+  friend typename MemberType::Type Reach(MemberType) { return pointer; }
+};
+
+#define DASGD_MEMBER(POLICY, MAT, INDEX, TYPE, NAME) \
+  template<> \
+  struct Member<ens::POLICY::Policy<MAT, MAT>, INDEX> \
+  { \
+    using Type = TYPE ens::POLICY::Policy<MAT, MAT>::*; \
+    friend Type Reach(Member); \
+  }; \
+  template struct Opener<Member<ens::POLICY::Policy<MAT, MAT>, INDEX>, \
+      &ens::POLICY::Policy<MAT, MAT>::NAME>;
+
+#define DASGD_VECTOR(POLICY, INDEX, NAME) \
+  DASGD_MEMBER(POLICY, arma::mat, INDEX, arma::mat, NAME) \
+  DASGD_MEMBER(POLICY, arma::fmat, INDEX, arma::fmat, NAME)
+
+#define DASGD_NUMBER(POLICY, INDEX, NAME) \
+  DASGD_MEMBER(POLICY, arma::mat, INDEX, size_t, NAME) \
+  DASGD_MEMBER(POLICY, arma::fmat, INDEX, size_t, NAME)
+
+// The names are those of ensmallen 2.21 to 3.11.  Later ones may differ; there
+// policies start afresh, rather than that nothing compiles.
+#if ENS_VERSION_MAJOR == 2 || \
+    (ENS_VERSION_MAJOR == 3 && ENS_VERSION_MINOR <= 11)
+DASGD_VECTOR(MomentumUpdate, 0, velocity)
+DASGD_VECTOR(NesterovMomentumUpdate, 0, velocity)
+DASGD_VECTOR(AdamUpdate, 0, m)
+DASGD_VECTOR(AdamUpdate, 1, v)
+DASGD_NUMBER(AdamUpdate, 2, iteration)
+DASGD_VECTOR(AdaMaxUpdate, 0, m)
+DASGD_VECTOR(AdaMaxUpdate, 1, u)
+DASGD_NUMBER(AdaMaxUpdate, 2, iteration)
+DASGD_VECTOR(AMSGradUpdate, 0, m)
+DASGD_VECTOR(AMSGradUpdate, 1, v)
+DASGD_VECTOR(AMSGradUpdate, 2, vImproved)
+DASGD_NUMBER(AMSGradUpdate, 3, iteration)
+DASGD_VECTOR(RMSPropUpdate, 0, meanSquaredGradient)
+DASGD_VECTOR(AdaGradUpdate, 0, squaredGradient)
+#endif
+
+#undef DASGD_NUMBER
+#undef DASGD_VECTOR
+#undef DASGD_MEMBER
+
+template<typename Type, typename = void>
+struct Exists : std::false_type { };
+template<typename Type>
+struct Exists<Type, std::void_t<decltype(sizeof(Type))>> : std::true_type { };
+
+//! Call action(member) for each, in order.
+template<size_t index = 0, typename PolicyType, typename ActionType>
+void Visit(PolicyType& policy, ActionType&& action)
+{
+  if constexpr (Exists<Member<PolicyType, index>>::value)
+  {
+    action(policy.*Reach(Member<PolicyType, index>()));
+    Visit<index + 1>(policy, action);
+  }
+}
+
+//! Is everything known that a policy remembers?
+template<typename UpdatePolicyType, typename PolicyType>
+constexpr bool Known()
+{
+  return std::is_same<UpdatePolicyType, ens::VanillaUpdate>::value ||
+      Exists<Member<PolicyType, 0>>::value;
+}
+
+} // namespace memory
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,491 @@
+/**
+ * @file checkpoint.hpp
+ *
+ * A training that is under way, as bytes to go on from.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_WIRE_CHECKPOINT_HPP
+#define DASGD_WIRE_CHECKPOINT_HPP
+
+#include "../core/fact.hpp"
+#include "../core/progress.hpp"
+#include "../core/random.hpp"
+#include "byte_archive.hpp"
+
+#include <array>
+
+namespace dasgd {
+
+//! Bytes that are no checkpoint, or none that this program can use.
+class CheckpointError : public std::runtime_error
+{
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/**
+ * Where a training is.  A model is its start minus the updates that it has
+ * applied, so what any one rank knows at any moment between two of them is
+ * enough to go on from, for any number of ranks.
+ */
+struct Checkpoint
+{
+  //! What is trained, and in what kind of numbers.
+  std::string algorithm;
+  std::uint64_t rows = 0;
+  std::uint64_t cols = 0;
+  std::uint64_t elementBytes = 0;
+
+  //! How the work is divided, and how much of it is done.
+  Data data = Data::Replicated;
+  Sharing sharing = Sharing::Static;
+  std::uint64_t batchSize = 0;
+  //! Points that each rank holds.
+  std::vector<std::uint64_t> held;
+  Progress::State progress;
+  //! The objective of the epoch that was judged last, as the rule keeps it and
+  //! as it is returned; and whether there is one.
+  double judged = 0;
+  double lastObjective = 0;
+  bool hasLast = false;
+
+  //! The seed of the order of points.
+  std::uint64_t seed = 0;
+  //! StepSize() as it was given, and as it is.
+  double givenStep = 0;
+  double stepSize = 0;
+  //! Smoothness that AutoStep reckoned with, if it did.
+  double smoothness = 0;
+
+  //! Gradients of each rank that this model has applied since the last resume;
+  //! and in all, with their points and the time that it took.
+  std::vector<std::uint64_t> version;
+  std::uint64_t gradients = 0;
+  std::uint64_t points = 0;
+  double seconds = 0;
+  StalenessMeter staleness;
+  //! How often it was resumed.
+  std::uint64_t resumes = 0;
+
+  //! Is the training over, and why?
+  bool finished = false;
+  StopReason reason = StopReason::Budget;
+  double stopValue = 0;
+
+  //! The update policy, and what it remembers: numbers, and vectors of the
+  //! model's size.
+  std::string policy;
+  std::vector<std::uint64_t> policyNumbers;
+  std::uint64_t policyVectors = 0;
+
+  //! Where the iterate and, after it, the policy's vectors stand, each of
+  //! VectorBytes(); set by whoever reads or writes.
+  std::vector<const std::uint8_t*> vectors;
+
+  std::uint64_t VectorBytes() const { return rows * cols * elementBytes; }
+
+  //! Is the work divided in the same way, so that a rank may go on where the
+  //! one of the same number was?
+  bool SameDivision(const Checkpoint& other) const
+  {
+    return data == other.data && sharing == other.sharing &&
+        batchSize == other.batchSize && held == other.held;
+  }
+
+  //! Begin at the start, with the work divided as it says here.
+  void Start()
+  {
+    progress.points.assign(held.size(), 0);
+    progress.latest.assign(held.size(), 0);
+  }
+
+  //! Begin where another left off, with the work divided as it says here.
+  void Resume(const Checkpoint& from)
+  {
+    if (SameDivision(from))
+    {
+      progress = from.progress;
+      seed = from.seed;
+    }
+    else
+    {
+      progress = from.progress.Redivide(held.size(), from.EpochPoints(),
+          EpochPoints());
+      seed = Mix(from.seed, from.points); // An order that has not been.
+    }
+    judged = from.judged;
+    lastObjective = from.lastObjective;
+    hasLast = from.hasLast;
+    if (from.givenStep == givenStep)
+    {
+      stepSize = from.stepSize;
+      smoothness = from.smoothness;
+    }
+    gradients = from.gradients;
+    points = from.points;
+    seconds = from.seconds;
+    staleness = from.staleness;
+    resumes = from.resumes + 1;
+  }
+
+  /**
+   * What MaxIterations() is in the count of `progress`, which is another than
+   * that of the points that were visited if epochs have changed their length.
+   */
+  std::uint64_t Budget(const std::uint64_t maxIterations) const
+  {
+    const std::uint64_t known = progress.Known();
+    if (maxIterations == 0 || known == points)
+      return maxIterations;
+    return std::max<std::uint64_t>(1, known + ((maxIterations > points) ?
+        maxIterations - points : 0));
+  }
+
+  //! Points in one epoch.
+  std::uint64_t EpochPoints() const
+  {
+    return (data == Data::Sharded) ? std::accumulate(held.begin(), held.end(),
+        std::uint64_t(0)) : held.empty() ? 0 : held[0];
+  }
+};
+
+namespace checkpoint {
+
+//! What a file begins with.  The first bytes are not text, so that no tool
+//! takes it for one.
+struct Header
+{
+  static constexpr std::uint32_t Version = 1;
+  static constexpr std::uint32_t Order = 0x01020304;
+
+  std::array<char, 8> magic{ { '\x89', 'd', 'a', 's', 'g', 'd', '\r', '\n' } };
+  std::uint32_t version = Version;
+  //! Reads as another number on a machine of the other byte order.
+  std::uint32_t order = Order;
+  //! Bytes that follow.
+  std::uint64_t bytes = 0;
+  //! Of those bytes.
+  std::uint64_t checksum = 0;
+};
+
+static_assert(sizeof(Header) == 32, "written as it is");
+
+/**
+ * A number that any change of the bytes changes, but for one in 2^64.  Four
+ * sums side by side, since one would wait for itself.
+ */
+inline std::uint64_t Checksum(const std::uint8_t* data, const size_t bytes)
+{
+  constexpr std::uint64_t factor = 0x9e3779b97f4a7c15ull;
+  std::uint64_t sums[4] = { 1, 2, 3, 4 };
+  const auto add = [](std::uint64_t& sum, const std::uint64_t word)
+  {
+    sum = (sum ^ word) * factor;
+    sum ^= sum >> 29;
+  };
+  size_t at = 0;
+  for (; at + 32 <= bytes; at += 32)
+  {
+    std::uint64_t words[4];
+    std::memcpy(words, data + at, 32);
+    for (size_t i = 0; i < 4; ++i)
+      add(sums[i], words[i]);
+  }
+  for (size_t i = 0; at < bytes; ++i)
+  {
+    const size_t count = std::min<size_t>(8, bytes - at);
+    std::uint64_t word = 0;
+    std::memcpy(&word, data + at, count);
+    add(sums[i % 4], word);
+    at += count;
+  }
+  std::uint64_t all = bytes;
+  for (const std::uint64_t sum : sums)
+    all = Mix(all, sum);
+  return all;
+}
+
+//! What can be believed of a count, before anything is allocated for it.
+inline std::uint64_t LoadCount(ByteInputArchive& archive,
+                               const char* name,
+                               const std::uint64_t atMost)
+{
+  std::uint64_t value = 0;
+  archive(value);
+  if (value > atMost)
+  {
+    throw CheckpointError("it has " + std::string(name) + " " +
+        std::to_string(value) + ", more than " + std::to_string(atMost));
+  }
+  return value;
+}
+
+inline void Save(ByteOutputArchive& archive, const std::string& text)
+{
+  archive(std::uint64_t(text.size()), cereal::binary_data(text.data(),
+      text.size()));
+}
+
+inline void Load(ByteInputArchive& archive, std::string& text)
+{
+  const size_t length = size_t(LoadCount(archive, "a text of length",
+      std::min<size_t>(archive.Left(), 1000)));
+  const std::uint8_t* at = archive.View(length);
+  text.assign(at, at + length);
+}
+
+template<typename NumberType>
+inline void Save(ByteOutputArchive& archive,
+                 const std::vector<NumberType>& numbers)
+{
+  archive(std::uint64_t(numbers.size()), cereal::binary_data(numbers.data(),
+      numbers.size() * sizeof(NumberType)));
+}
+
+template<typename NumberType>
+inline void Load(ByteInputArchive& archive, std::vector<NumberType>& numbers)
+{
+  const size_t count = size_t(LoadCount(archive, "a list of length",
+      archive.Left() / sizeof(NumberType)));
+  numbers.resize(count);
+  archive.loadBinary(numbers.data(), count * sizeof(NumberType));
+}
+
+template<typename EnumType>
+inline void LoadEnum(ByteInputArchive& archive,
+                     const char* name,
+                     const EnumType last,
+                     EnumType& value)
+{
+  std::uint8_t number = 0;
+  archive(number);
+  if (number > std::uint8_t(last))
+  {
+    throw CheckpointError("it has " + std::string(name) + " " +
+        std::to_string(number) + ", which there is not");
+  }
+  value = EnumType(number);
+}
+
+//! Everything but the vectors.
+inline void Save(ByteOutputArchive& archive, const Checkpoint& from)
+{
+  Save(archive, from.algorithm);
+  archive(from.rows, from.cols, from.elementBytes, std::uint8_t(from.data),
+      std::uint8_t(from.sharing), from.batchSize);
+  Save(archive, from.held);
+  archive(from.progress.before, from.progress.current);
+  Save(archive, from.progress.points);
+  Save(archive, from.progress.latest);
+  archive(std::uint64_t(from.progress.open.size()));
+  for (const auto& epoch : from.progress.open)
+  {
+    archive(epoch.first, epoch.second.total);
+    Save(archive, epoch.second.points);
+    Save(archive, epoch.second.objectives);
+  }
+  archive(from.judged, from.lastObjective, std::uint8_t(from.hasLast),
+      from.seed, from.givenStep, from.stepSize, from.smoothness);
+  Save(archive, from.version);
+  static_assert(std::is_trivially_copyable<StalenessMeter>::value &&
+      sizeof(StalenessMeter) == 8 * (4 + StalenessMeter::Buckets),
+      "StalenessMeter is written as it is.");
+  archive(from.gradients, from.points, from.seconds,
+      cereal::binary_data(&from.staleness, sizeof(from.staleness)),
+      from.resumes, std::uint8_t(from.finished), std::uint8_t(from.reason),
+      from.stopValue);
+  Save(archive, from.policy);
+  Save(archive, from.policyNumbers);
+  archive(from.policyVectors);
+}
+
+/**
+ * Read what Save() has written.  Whatever the bytes are, this ends with a
+ * checkpoint whose parts fit each other, or with an exception.
+ */
+inline void Load(ByteInputArchive& archive, Checkpoint& to)
+{
+  // Counters are far from overflow in any real run.
+  constexpr std::uint64_t most = std::uint64_t(1) << 62;
+
+  Load(archive, to.algorithm);
+  to.rows = LoadCount(archive, "rows", most);
+  to.cols = LoadCount(archive, "columns", most);
+  to.elementBytes = LoadCount(archive, "bytes in an element", 8);
+  LoadEnum(archive, "a place of data", Data::Sharded, to.data);
+  LoadEnum(archive, "a way of sharing", Sharing::Dynamic, to.sharing);
+  to.batchSize = LoadCount(archive, "a batch size", most);
+  Load(archive, to.held);
+  to.progress.before = LoadCount(archive, "points", most);
+  to.progress.current = LoadCount(archive, "an epoch", most);
+  Load(archive, to.progress.points);
+  Load(archive, to.progress.latest);
+  const size_t ranks = to.held.size();
+  if (ranks == 0 || to.progress.points.size() != ranks ||
+      to.progress.latest.size() != ranks || to.elementBytes == 0 ||
+      to.batchSize == 0 || to.progress.current == 0)
+    throw CheckpointError("its parts do not fit each other");
+  // Sums of these must not overflow, either.
+  std::uint64_t all = 0, known = to.progress.before;
+  for (size_t i = 0; i < ranks; ++i)
+  {
+    if (to.held[i] > most - all || to.progress.points[i] > most - known)
+      throw CheckpointError("its points are more than can be counted");
+    all += to.held[i];
+    known += to.progress.points[i];
+  }
+  if (to.EpochPoints() == 0)
+    throw CheckpointError("it has no points");
+
+  const std::uint64_t epochs = LoadCount(archive, "open epochs",
+      Progress::maxOpen);
+  std::uint64_t last = 0;
+  to.progress.open.clear();
+  for (std::uint64_t i = 0; i < epochs; ++i)
+  {
+    const std::uint64_t number = LoadCount(archive, "an epoch", most);
+    Progress::Epoch epoch;
+    epoch.total = LoadCount(archive, "points", most);
+    Load(archive, epoch.points);
+    Load(archive, epoch.objectives);
+    std::uint64_t sum = 0;
+    for (const std::uint64_t points : epoch.points)
+      sum += std::min(points, most / (ranks + 1));
+    if (number <= last || number < to.progress.current || sum != epoch.total ||
+        epoch.points.size() != ranks + 1 ||
+        epoch.objectives.size() != ranks + 1)
+      throw CheckpointError("its epochs do not fit each other");
+    last = number;
+    to.progress.open.emplace(number, std::move(epoch));
+  }
+
+  std::uint8_t flag = 0;
+  archive(to.judged, to.lastObjective, flag);
+  to.hasLast = (flag != 0);
+  archive(to.seed, to.givenStep, to.stepSize, to.smoothness);
+  Load(archive, to.version);
+  to.gradients = LoadCount(archive, "gradients", most);
+  to.points = LoadCount(archive, "points", most);
+  archive(to.seconds);
+  archive.loadBinary(&to.staleness, sizeof(to.staleness));
+  archive(to.resumes, flag);
+  to.finished = (flag != 0);
+  LoadEnum(archive, "a reason", StopReason::Error, to.reason);
+  archive(to.stopValue);
+  Load(archive, to.policy);
+  Load(archive, to.policyNumbers);
+  to.policyVectors = LoadCount(archive, "vectors", 64);
+
+  // Divisions instead of products, which may overflow.
+  const std::uint64_t vectors = to.policyVectors + 1;
+  const std::uint64_t left = archive.Left() / vectors;
+  if (to.rows == 0 || to.cols == 0 ||
+      to.rows > left / to.elementBytes / to.cols ||
+      to.VectorBytes() * vectors != archive.Left())
+  {
+    throw CheckpointError("it has " + std::to_string(archive.Left()) +
+        " bytes for " + std::to_string(vectors) + " vector" +
+        (vectors == 1 ? "" : "s") + " of " + std::to_string(to.rows) + " x " +
+        std::to_string(to.cols) + " elements of " +
+        std::to_string(to.elementBytes) + " bytes");
+  }
+  to.vectors.clear();
+  for (std::uint64_t i = 0; i < vectors; ++i)
+    to.vectors.push_back(archive.View(size_t(to.VectorBytes())));
+}
+
+//! No less than Save() needs.
+inline size_t MetaBytes(const Checkpoint& from)
+{
+  const size_t ranks = from.held.size();
+  return 1024 + sizeof(StalenessMeter) + from.algorithm.size() +
+      from.policy.size() + 8 * (4 * ranks + from.version.size() +
+      from.policyNumbers.size()) + from.progress.open.size() *
+      (32 + 16 * (ranks + 1));
+}
+
+/**
+ * A checkpoint as bytes, without the checksum: copying is all that the training
+ * waits for.
+ */
+inline void Encode(const Checkpoint& from, std::vector<std::uint8_t>& bytes)
+{
+  const size_t vector = size_t(from.VectorBytes());
+  bytes.resize(sizeof(Header) + MetaBytes(from) + from.vectors.size() *
+      vector);
+  ByteOutputArchive archive(bytes.data() + sizeof(Header),
+      bytes.size() - sizeof(Header));
+  Save(archive, from);
+  for (const std::uint8_t* each : from.vectors)
+    archive.saveBinary(each, vector);
+  bytes.resize(sizeof(Header) + archive.Position());
+}
+
+//! Put the header before it.
+inline void Seal(std::vector<std::uint8_t>& bytes)
+{
+  Header header;
+  header.bytes = bytes.size() - sizeof(Header);
+  header.checksum = Checksum(bytes.data() + sizeof(Header),
+      size_t(header.bytes));
+  std::memcpy(bytes.data(), &header, sizeof(header));
+}
+
+/**
+ * Is this the beginning of a checkpoint that this program can read?
+ *
+ * @param size Bytes of the whole file.
+ */
+inline Header CheckHeader(const std::uint8_t* data, const std::uint64_t size)
+{
+  Header header;
+  const Header expected;
+  if (size < sizeof(header) || std::memcmp(data, expected.magic.data(),
+      expected.magic.size()) != 0)
+    throw CheckpointError("it is not a checkpoint");
+  std::memcpy(static_cast<void*>(&header), data, sizeof(header));
+  if (header.order != Header::Order)
+  {
+    throw CheckpointError("it was written on a machine of the other byte "
+        "order, or is damaged");
+  }
+  if (header.version > Header::Version)
+  {
+    throw CheckpointError("it is of version " + std::to_string(header.version) +
+        ", but this program knows checkpoints up to version " +
+        std::to_string(Header::Version));
+  }
+  if (header.version == 0 || header.bytes != size - sizeof(header))
+  {
+    throw CheckpointError("it is damaged: it has " + std::to_string(size) +
+        " bytes instead of " + std::to_string(header.bytes + sizeof(header)));
+  }
+  return header;
+}
+
+//! Read a checkpoint; its vectors then point into the bytes.
+inline Checkpoint Decode(const std::vector<std::uint8_t>& bytes)
+{
+  const Header header = CheckHeader(bytes.data(), bytes.size());
+  const std::uint8_t* content = bytes.data() + sizeof(Header);
+  if (Checksum(content, bytes.size() - sizeof(Header)) != header.checksum)
+    throw CheckpointError("it is damaged: its checksum is wrong");
+  Checkpoint result;
+  try
+  {
+    ByteInputArchive archive(content, bytes.size() - sizeof(Header));
+    Load(archive, result);
+  }
+  catch (const WireError&)
+  {
+    throw CheckpointError("it is cut short");
+  }
+  return result;
+}
+
+} // namespace checkpoint
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,389 @@
+/**
+ * @file checkpoint_test.cpp
+ *
+ * A training that ends before its time goes on where its checkpoint was: to the
+ * same end at one rank, and with all its counts on any number of them.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include "probe.hpp"
+
+#include "catch.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <unistd.h>
+
+using namespace tests;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+//! A file of rank 0's that is gone with it; others have a name, too.
+struct Scratch
+{
+  explicit Scratch(const std::string& name) :
+      folder(fs::temp_directory_path() / ("dasgd_checkpoint_" +
+          std::to_string(getpid()) + "_" + std::to_string(Rank()))),
+      path((folder / name).string())
+  {
+    fs::create_directories(folder);
+  }
+
+  ~Scratch()
+  {
+    std::error_code ignored;
+    fs::permissions(folder, fs::perms::owner_all, ignored);
+    fs::remove_all(folder, ignored);
+  }
+
+  std::vector<char> Read() const
+  {
+    std::ifstream file(path, std::ios::binary);
+    return std::vector<char>(std::istreambuf_iterator<char>(file),
+        std::istreambuf_iterator<char>());
+  }
+
+  void Write(const std::vector<char>& bytes) const
+  {
+    std::ofstream file(path, std::ios::binary);
+    file.write(bytes.data(), std::streamsize(bytes.size()));
+  }
+
+  fs::path folder;
+  std::string path;
+};
+
+//! As another process would find it.
+void Forget() { dasgd::FinishedCheckpoints().clear(); }
+
+//! A training that is to die at some step after a checkpoint was written.
+template<typename UpdatePolicyType>
+struct Mortal
+{
+  explicit Mortal(const std::string& path,
+                  const UpdatePolicyType& policy = UpdatePolicyType()) :
+      optimizer(MeanStep(0.02, 5), 5, 400000, -1, true, policy)
+  {
+    arma::arma_rng::set_seed(3);
+    optimizer.Checkpoint(path, 0);
+  }
+
+  //! Die on rank 0, at this step or once there is a checkpoint.
+  Ending Die(const size_t step, const MPI_Comm comm = MPI_COMM_WORLD)
+  {
+    hooks.step = [=]()
+    {
+      if (Rank(comm) == 0 && hooks.steps >= step &&
+          fs::exists(optimizer.CheckpointFile()))
+        throw OwnError{ 7 };
+      return false;
+    };
+    const Ending ending = Run();
+    hooks = Hooks();
+    return ending;
+  }
+
+  Ending Run()
+  {
+    return Try([&]()
+    { return optimizer.Optimize(probe, iterate, hooks); });
+  }
+
+  Probe probe{ 203, 6 };
+  arma::mat iterate{ 3, 2, arma::fill::zeros };
+  dasgd::DASGD<UpdatePolicyType> optimizer;
+  Hooks hooks;
+};
+
+template<typename UpdatePolicyType>
+void CheckBits(const UpdatePolicyType& policy, const size_t seed)
+{
+  const Scratch whole("whole"), broken("broken");
+  Mortal<UpdatePolicyType> undisturbed(whole.path, policy);
+  undisturbed.optimizer.Seed() = seed;
+  const Ending expected = undisturbed.Run();
+  REQUIRE(expected.kind == Ending::Returned);
+  // Checkpoints do not change it.
+  Mortal<UpdatePolicyType> plain("", policy);
+  plain.optimizer.Seed() = seed;
+  CHECK(plain.Run().value == expected.value);
+
+  // Die twice, at steps that are no multiples of anything.
+  for (const size_t step : { 1234, 511 })
+  {
+    Mortal<UpdatePolicyType> first(broken.path, policy);
+    first.optimizer.Seed() = seed;
+    CHECK(first.Die(step).kind == Ending::Own);
+  }
+  Mortal<UpdatePolicyType> last(broken.path, policy);
+  last.optimizer.Seed() = seed;
+  const Ending ending = last.Run();
+  CHECK(ending.value == expected.value);
+  CHECK(Same(ending.value));
+  CHECK(arma::approx_equal(last.iterate, undisturbed.iterate, "absdiff", 0));
+  const dasgd::Report& report = last.optimizer.Report();
+  CHECK(report.resumed);
+  CHECK(report.resumes == 2);
+  CHECK(report.gradientsBefore > 0);
+  CHECK(report.Points() == 400000);
+  CHECK(report.Gradients() == undisturbed.optimizer.Report().Gradients());
+  CHECK(report.ranks[0].points == 400000 - report.pointsBefore);
+  CHECK(report.ranks[0].staleness.Measured() == report.Gradients());
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("One rank resumed ends as one that was not disturbed",
+    "[checkpoint]", ens::VanillaUpdate, ens::MomentumUpdate, ens::AdamUpdate)
+{
+  if (Ranks() > 1)
+    return;
+  CheckBits(TestType(), 0);
+  CheckBits(TestType(), 5);
+}
+
+TEST_CASE("A resumed training counts on, at any number of ranks",
+    "[checkpoint]")
+{
+  const std::vector<dasgd::Topology> topologies = Topologies(Ranks());
+  for (const dasgd::Sharing sharing : { dasgd::Sharing::Static,
+      dasgd::Sharing::Dynamic })
+  {
+    for (const dasgd::Data data : { dasgd::Data::Replicated,
+        dasgd::Data::Sharded })
+    {
+      const Scratch file("any");
+      const auto prepare = [&](Mortal<ens::MomentumUpdate>& run)
+      {
+        run.optimizer.Sharing() = sharing;
+        run.optimizer.Data() = data;
+        run.optimizer.StepSize() /= double(Ranks());
+      };
+      Mortal<ens::MomentumUpdate> first(file.path);
+      prepare(first);
+      first.optimizer.Topology() = topologies.back();
+      const Ending died = first.Die(200);
+      INFO(died);
+      CHECK(died.kind == (Rank() == 0 ? Ending::Own : Ending::RuntimeError));
+
+      // Those that are left: all but one, or all.
+      const size_t left = (Ranks() > 2) ? Ranks() - 1 : Ranks();
+      MPI_Comm some;
+      MPI_Comm_split(MPI_COMM_WORLD, Rank() < left, int(Rank()), &some);
+      if (Rank() < left)
+      {
+        Mortal<ens::MomentumUpdate> second(file.path);
+        prepare(second);
+        second.optimizer.Communicator() = some;
+        const Ending ending = second.Run();
+        INFO(ending);
+        CHECK(ending.kind == Ending::Returned);
+        CHECK(Same(second.iterate, some));
+        const dasgd::Report& report = second.optimizer.Report();
+        CHECK(report.resumed);
+        CHECK(report.ranksBefore == Ranks());
+        CHECK(report.checkpointFile.size() == Gather(double(file.path.size()),
+            some)[0]);
+        CHECK(report.checkpoints > 0);
+        CHECK(report.Overrun() == (sharing == dasgd::Sharing::Static ? 0 :
+            report.Points() - 400000));
+        CHECK(report.Points() >= 400000);
+        CHECK(report.Points() > report.pointsBefore);
+        CHECK(arma::norm(arma::vectorise(second.iterate) -
+            second.probe.Solution()) < 1e-6);
+        for (const dasgd::RankReport& rank : report.ranks)
+        {
+          CHECK(rank.staleness.Measured() + rank.staleness.Skipped() ==
+              report.Gradients());
+        }
+      }
+      MPI_Comm_free(&some);
+    }
+  }
+}
+
+TEST_CASE("A training that has ended is not trained again, but trained on",
+    "[checkpoint]")
+{
+  const Scratch file("ended");
+  Mortal<ens::VanillaUpdate> first(file.path);
+  first.optimizer.MaxIterations() = 3000;
+  const double value = first.Run().value;
+
+  // By another process, that is: nothing is left to do.
+  Forget();
+  Mortal<ens::VanillaUpdate> again(file.path);
+  again.optimizer.MaxIterations() = 3000;
+  CHECK(again.Run().value == value);
+  CHECK(again.probe.calls == 0);
+  CHECK(arma::approx_equal(again.iterate, first.iterate, "absdiff", 0));
+  CHECK(again.optimizer.Report().Points() == 3000);
+
+  Forget();
+  Mortal<ens::VanillaUpdate> longer(file.path);
+  longer.optimizer.MaxIterations() = 5000;
+  longer.Run();
+  CHECK(longer.optimizer.Report().pointsBefore == 3000);
+  CHECK(longer.optimizer.Report().Points() == 5000);
+
+  // What is minimized within tolerance stays as it is, too.
+  const Scratch other("tolerance");
+  Mortal<ens::VanillaUpdate> tolerant(other.path);
+  tolerant.optimizer.Tolerance() = 1e-3;
+  const double reached = tolerant.Run().value;
+  REQUIRE(tolerant.optimizer.Report().reason ==
+      dasgd::StopReason::Tolerance);
+  Forget();
+  Mortal<ens::VanillaUpdate> same(other.path);
+  same.optimizer.Tolerance() = 1e-3;
+  CHECK(same.Run().value == reached);
+  CHECK(same.probe.calls == 0);
+}
+
+TEST_CASE("The next training of a process is another one", "[checkpoint]")
+{
+  const Scratch file("next");
+  Mortal<ens::VanillaUpdate> first(file.path);
+  first.optimizer.MaxIterations() = 3000;
+  first.Run();
+  Mortal<ens::VanillaUpdate> second(file.path);
+  second.optimizer.MaxIterations() = 3000;
+  second.Run();
+  CHECK_FALSE(second.optimizer.Report().resumed);
+  CHECK(second.optimizer.Report().pointsBefore == 0);
+  CHECK(Sum(double(second.probe.calls)) > 0);
+
+  // And so is one that is to begin anew.
+  Forget();
+  Mortal<ens::VanillaUpdate> third(file.path);
+  third.optimizer.MaxIterations() = 3000;
+  third.optimizer.Restart() = true;
+  third.Run();
+  CHECK_FALSE(third.optimizer.Report().resumed);
+  Forget();
+}
+
+TEST_CASE("AutoStep goes on with the step that it chose", "[checkpoint]")
+{
+  const Scratch file("auto");
+  Mortal<ens::VanillaUpdate> first(file.path);
+  first.optimizer.StepSize() = dasgd::AutoStep;
+  first.Die(50);
+  Mortal<ens::VanillaUpdate> second(file.path);
+  second.optimizer.StepSize() = dasgd::AutoStep;
+  second.probe.onEvaluate = []() { throw OwnError{ 1 }; };
+  CHECK(second.Run().kind == Ending::Returned);
+  CHECK(second.optimizer.Report().stepSize ==
+      first.optimizer.Report().stepSize);
+  CHECK(second.optimizer.Report().smoothness > 0);
+}
+
+TEST_CASE("A checkpoint that cannot be used is refused on all ranks",
+    "[checkpoint]")
+{
+  const Scratch file("refused");
+  Mortal<ens::VanillaUpdate> first(file.path);
+  first.optimizer.MaxIterations() = 2000;
+  first.Run();
+  Forget();
+  const std::vector<char> good = file.Read();
+
+  const auto refuse = [&](const std::vector<char>& bytes,
+                          const std::string& part)
+  {
+    if (Rank() == 0)
+      file.Write(bytes);
+    Mortal<ens::VanillaUpdate> run(file.path);
+    const Ending ending = run.Run();
+    INFO(ending << " instead of: " << part);
+    CHECK(ending.kind == Ending::InvalidArgument);
+    CHECK(Same(ending.text));
+    CHECK(ending.Says("rank 0: cannot go on from the checkpoint "));
+    CHECK(ending.Says(part));
+    CHECK(ending.Says("Restart() (--restart) to begin anew"));
+    CHECK(run.probe.calls == 0);
+  };
+  // Rank 0's file is the one that counts.
+  const size_t size = size_t(Gather(double(good.size()))[0]);
+  std::vector<char> bytes = good;
+  bytes.resize(size);
+  std::vector<char> other = bytes;
+  other[size - 5] ^= 1;
+  refuse(other, "it is damaged: its checksum is wrong");
+  other = bytes;
+  other.resize(size - 1);
+  refuse(other, "it is damaged: it has " + std::to_string(size - 1) +
+      " bytes instead of " + std::to_string(size));
+  other = bytes;
+  other[8] = 2;
+  refuse(other, "it is of version 2, but this program knows checkpoints up to "
+      "version 1");
+  refuse(std::vector<char>(1000, 'x'), "it is not a checkpoint");
+  refuse(std::vector<char>(), "it is not a checkpoint");
+
+  // Another model, other numbers, other data.
+  if (Rank() == 0)
+    file.Write(good);
+  const auto mismatch = [&](const Ending& ending, const std::string& part)
+  {
+    INFO(ending << " instead of: " << part);
+    CHECK(ending.kind == Ending::InvalidArgument);
+    CHECK(ending.Says(part));
+  };
+  Mortal<ens::VanillaUpdate> shape(file.path);
+  shape.iterate.set_size(6, 1);
+  mismatch(shape.Run(), "it is of a model of 3 x 2 numbers of 8 bytes, but "
+      "this one is of 6 x 1 numbers of 8 bytes");
+  ProbeType<arma::fmat> floats(203, 6);
+  arma::fmat start(3, 2, arma::fill::zeros);
+  mismatch(Try([&]() { return shape.optimizer.Optimize(floats, start); }),
+      "of 3 x 2 numbers of 4 bytes");
+  Probe fewer(100, 6);
+  arma::mat iterate(3, 2, arma::fill::zeros);
+  mismatch(Try([&]() { return shape.optimizer.Optimize(fewer, iterate); }),
+      "it is of a training on 203 points, but there are 100");
+  CHECK(StillWorks());
+}
+
+TEST_CASE("A checkpoint that cannot be written is a warning", "[checkpoint]")
+{
+  const Scratch file("unwritable");
+  std::ostringstream said;
+  std::streambuf* before = std::cerr.rdbuf(said.rdbuf());
+  Mortal<ens::VanillaUpdate> run((file.folder / "none" / "file").string());
+  run.optimizer.MaxIterations() = 3000;
+  const Ending ending = run.Run();
+  std::cerr.rdbuf(before);
+  CHECK(ending.kind == Ending::Returned);
+  const dasgd::Report& report = run.optimizer.Report();
+  CHECK(report.Points() == 3000);
+  CHECK(report.checkpoints == 0);
+  CHECK(report.checkpointProblem.find("none/file") != std::string::npos);
+  if (Rank() == 0)
+  {
+    // Once, however often it was tried.
+    const std::string text = said.str();
+    INFO(text);
+    CHECK(text.find("no checkpoint in") != std::string::npos);
+    CHECK(text.find("the training goes on") != std::string::npos);
+    CHECK(text.find("no checkpoint in") == text.rfind("no checkpoint in"));
+  }
+  Forget();
+}
+
+TEST_CASE("What is not finite takes no checkpoint's place", "[checkpoint]")
+{
+  const Scratch file("finite");
+  Mortal<ens::VanillaUpdate> first(file.path);
+  first.Die(50);
+  const std::vector<char> good = file.Read();
+  Mortal<ens::VanillaUpdate> second(file.path);
+  second.optimizer.StepSize() = 1e200;
+  second.optimizer.Checkpoint(file.path, 1000);
+  second.Run();
+  CHECK(second.optimizer.Report().reason == dasgd::StopReason::NonFinite);
+  CHECK(file.Read() == good);
+}
