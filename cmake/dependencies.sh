@@ -219,6 +219,10 @@ find_missing()
     # To make packages and look into them, and to read manual pages.
     want "$(command_found dpkg-shlibdeps)" dpkg-dev
     want "$(command_found man)" man-db
+    # For several hosts on one machine, and to feed strange bytes to whatever
+    # reads some.
+    want "$(command_found tc)" iproute2
+    want "$(command_found clang++)" clang
     # To look at the page of a study as a reader does.
     want "$(command_found chromium)" chromium
   fi

@@ -48,6 +48,15 @@ PARAM_INT_IN("seed", "Random seed: of the start and of the order of points.  If 
     "0, 'std::time(NULL)' is used.", DASGD_SEED_ALIAS, 0);
 PARAM_FLAG("progress", "Show a line of progress while training, if standard "
     "error is a terminal.", "");
+PARAM_STRING_IN("checkpoint_file", "File to save the state of the training to "
+    "while it goes on.  If it is there, the training goes on from it, with as "
+    "many ranks as there are now.", "", "");
+PARAM_DOUBLE_IN("checkpoint_every", "Seconds from one checkpoint to the next.",
+    "", 60);
+PARAM_FLAG("restart", "Begin anew even if there is a checkpoint, and replace "
+    "it.", "");
+PARAM_INT_IN("restarts", "If a rank dies, start all of them again from the "
+    "checkpoint, so many times at most; for use with 'ranks'.", "", 0);
 PARAM_STRING_IN("report_file", "File to save the report of the training to, as "
     "JSON.", "", "");
 PARAM_STRING_IN("trace_file", "File to save a trace of the training to, for "

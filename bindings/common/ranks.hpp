@@ -8,6 +8,8 @@
 #ifndef DASGD_BINDINGS_COMMON_RANKS_HPP
 #define DASGD_BINDINGS_COMMON_RANKS_HPP
 
+#include "supervise.hpp"
+
 #include <dasgd/transport/mpi_communicator.hpp>
 
 #include <algorithm>
@@ -339,8 +341,13 @@ inline std::string MpirunProblem(const std::string& mpirun,
  * be done, with the reason.
  *
  * @param ranks How many to start.
+ * @param checkpoint Where the training keeps its checkpoints, if it does: then
+ *     mpirun runs beside this process, which says what became of it.
+ * @param restarts How often to start it again if a rank dies.
  */
-inline std::string Launch(const size_t ranks)
+inline std::string Launch(const size_t ranks,
+                          const std::string& checkpoint,
+                          const size_t restarts)
 {
   // The command line as the system has it: bindings are not told of it.
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -365,11 +372,18 @@ inline std::string Launch(const size_t ranks)
       break;
     begin = end + 1;
   }
+  std::cout << std::flush;
+  if (!checkpoint.empty())
+  {
+    const int status = Supervise(command, checkpoint, restarts);
+    if (status >= 0)
+      _exit(status);
+    return MpirunProblem(mpirun, std::strerror(errno));
+  }
   std::vector<char*> argv;
   for (std::string& word : command)
     argv.push_back(&word[0]);
   argv.push_back(nullptr);
-  std::cout << std::flush;
   execvp(argv[0], argv.data());
   return MpirunProblem(mpirun, std::strerror(errno));
 }
@@ -404,8 +418,15 @@ void StartRanks(ParamsType& params)
     }
     return;
   }
+  const auto has = [&](const char* name)
+  { return known.find(name) != known.end() && params.Has(name); };
+  const std::string checkpoint = has("checkpoint_file") ?
+      params.template Get<std::string>("checkpoint_file") : "";
   if (ranks > 1)
-    throw std::runtime_error(Launch(size_t(ranks)));
+  {
+    throw std::runtime_error(Launch(size_t(ranks), checkpoint,
+        has("restarts") ? size_t(params.template Get<int>("restarts")) : 0));
+  }
 }
 
 } // namespace cli

@@ -73,6 +73,25 @@ inline void CheckTraining(mlpack::util::Params& params)
       "number of epochs must be positive or zero");
   RequireParamValue<int>(params, "seed", [](int x) { return x >= 0; }, true,
       "seed must be positive or zero");
+  RequireParamValue<double>(params, "checkpoint_every",
+      [](double x) { return x >= 0; }, true,
+      "seconds from one checkpoint to the next must be positive or zero");
+  RequireParamValue<int>(params, "restarts", [](int x) { return x >= 0; }, true,
+      "number of restarts must be positive or zero");
+  for (const char* name : { "checkpoint_every", "restart", "restarts" })
+  {
+    if (params.Has(name) && !params.Has("checkpoint_file"))
+    {
+      throw std::invalid_argument("'--" + std::string(name) + "' is of use only "
+          "with '--checkpoint_file'; give that as well!");
+    }
+  }
+  if (params.Has("restarts") && !params.Has("ranks"))
+  {
+    throw std::invalid_argument("'--restarts' is of use only with '--ranks': "
+        "what was started by somebody else's mpirun cannot start itself again; "
+        "give '--ranks', without mpirun!");
+  }
   RequireParamInSet<std::string>(params, "update",
       { "sgd", "momentum", "adam" }, true, "unknown update");
   RequireParamInSet<std::string>(params, "sharing", { "static", "dynamic" },
@@ -108,12 +127,29 @@ inline void CheckTraining(mlpack::util::Params& params)
   }
 
   std::string problem;
-  for (const std::string name : { "report_file", "trace_file" })
+  for (const std::string name : { "report_file", "trace_file",
+      "checkpoint_file" })
   {
     const std::string path = params.Get<std::string>(name);
     if (path.empty() || Rank() != 0)
       continue;
     std::string reason = WholeFile::Problem(path);
+    // A training is worth more than its checkpoints: where there is a place for
+    // them, but no room, it goes on without.
+    std::error_code ignored;
+    const std::filesystem::path folder = std::filesystem::absolute(path,
+        ignored).parent_path();
+    if (!reason.empty() && name == "checkpoint_file" &&
+        std::filesystem::is_directory(folder, ignored) &&
+        !std::filesystem::is_directory(path, ignored))
+    {
+      if (!Launched() || Rank() == 0)
+      {
+        mlpack::Log::Warn << "no checkpoint can be written to '" << path
+            << "' at present: " << reason << std::endl;
+      }
+      reason.clear();
+    }
     if (!reason.empty())
       reason = "cannot be written: " + reason;
     else
@@ -178,6 +214,11 @@ void TrainWith(OptimizerType& optimizer,
       Sharing::Dynamic : Sharing::Static;
   optimizer.Data() = params.Has("sharded") ? Data::Sharded : Data::Replicated;
   optimizer.Seed() = seed;
+  const std::string checkpoint = params.Get<std::string>("checkpoint_file");
+  optimizer.Checkpoint(checkpoint, params.Get<double>("checkpoint_every"));
+  optimizer.Restart() = params.Has("restart");
+  if (!checkpoint.empty() && Rank() == 0)
+    SayOnTermination(checkpoint);
   size_t total = points, fewest = points;
   if (params.Has("sharded") && Ranks() > 1)
   {

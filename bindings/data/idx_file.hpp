@@ -208,7 +208,9 @@ inline void IdxFile::ExpectEnd()
         "expected");
   }
   unsigned char next;
-  // This also makes zlib compare the check sum.
+  // This also makes zlib compare the check sum; but where the last read has
+  // used up the file, only once it has forgotten that it is at the end.
+  gzclearerr(file.get());
   if (ReadSome(&next, 1) != 0)
   {
     Fail("goes on after the " + std::to_string(promised) + " values that its "

@@ -280,6 +280,17 @@ TEST_CASE("Compressed files that are damaged", "[idx]")
         ContainsSubstring("is no IDX file"));
   }
 
+  // So large that zlib unpacks right to where it belongs.
+  const std::string large = folder.Packed("large", Header({ 70000 }) +
+      std::string(70000, '\0'));
+  REQUIRE(LoadIdxLabels(large).n_elem == 70000);
+  for (size_t missing = 1; missing <= 12; ++missing)
+  {
+    std::filesystem::resize_file(large, std::filesystem::file_size(large) - 1);
+    INFO(missing << " bytes are missing");
+    REQUIRE_THAT(LabelsMessage(large), ContainsSubstring("was cut off"));
+  }
+
   std::string wrong = packed;
   wrong[wrong.size() - 8] = char(wrong[wrong.size() - 8] ^ 1);
   REQUIRE_THAT(LabelsMessage(folder.Plain("sum", wrong)),

@@ -1682,6 +1682,148 @@ killed_case("launcher", "a job that is told to end does so and leaves what was "
 
 
 #
+# Checkpoints.
+#
+
+def checkpointed(epochs, *more):
+    return [our(SOFTMAX)] + training(SOFTMAX, epochs) + [
+        "--seed", 3, "--output_model_file", "model.bin", "--report_file",
+        "report.json", "--checkpoint_file", "state.checkpoint",
+        "--checkpoint_every", "0.05"] + list(more)
+
+
+def worker_of(pid, rank):
+    """The process of a rank below this one, or None."""
+    for number in descendants(pid):
+        try:
+            if os.readlink("/proc/%d/exe" % number) == \
+                    os.path.realpath(our(SOFTMAX)) and \
+                    "OMPI_COMM_WORLD_RANK=%d" % rank in content(
+                        "/proc/%d/environ" % number).decode(
+                            errors="replace").split("\0"):
+                return number
+        except OSError:
+            continue
+    return None
+
+
+def resumed(folder):
+    """What is done once is not done again."""
+    well(checkpointed(2), folder)
+    first = json.loads(content(folder, "report.json"))
+    expect(not first["resumed"] and first["checkpoints"] >= 1,
+           "a first training with checkpoints")
+    model = content(folder, "model.bin")
+    again = well(checkpointed(2), folder)
+    expect("going on from the checkpoint state.checkpoint, after %d points; "
+           "that training was complete" % (2 * TRAIN) in again.err,
+           "to be told that it was complete", again)
+    expect(content(folder, "model.bin") == model, "the same model", again)
+    longer = well(checkpointed(3, "--ranks", 2), folder)
+    report = json.loads(content(folder, "report.json"))
+    expect(report["resumed"] and report["ranks_before"] == 1 and
+           report["points_before"] == 2 * TRAIN and
+           report["points"] == 3 * TRAIN, "a report that counts on", longer)
+    anew = well(checkpointed(1, "--restart"), folder)
+    report = json.loads(content(folder, "report.json"))
+    expect(not report["resumed"] and report["points"] == TRAIN,
+           "a training that begins anew", anew)
+    expect(sorted(os.listdir(folder)) == ["model.bin", "report.json",
+                                          "state.checkpoint"],
+           "no other file than these, not %s" % os.listdir(folder), anew)
+
+
+case("checkpoint/resumed", "a training goes on from its checkpoint, at any "
+     "number of ranks", resumed, light=True)
+
+
+def restarted(folder):
+    """Kill a rank as soon as there is a checkpoint."""
+    command = [str(word) for word in
+               checkpointed(400, "--ranks", 2, "--restarts", 1)]
+    process = start(command, folder, stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE)
+    path = os.path.join(folder, "state.checkpoint")
+
+    def victim():
+        return os.path.exists(path) and worker_of(process.pid, 1)
+
+    try:
+        number = await_event(victim, 30)
+        expect(number, "a rank 1 and a checkpoint within 30 s")
+        job = descendants(process.pid)
+        os.kill(number, signal.SIGKILL)
+        out, err = process.communicate(timeout=90)
+    finally:
+        if process.poll() is None:
+            end_job(process)
+    result = Result(command, process.returncode, out.decode(),
+                    err.decode(), 0)
+    expect(result.status == 0, "that it is started again, and ends well",
+           result)
+    lines = [line for line in result.err.splitlines() if "died" in line]
+    expect(len(lines) == 1 and re.fullmatch(
+        r"dasgd: rank 1 died \(signal 9, Killed\), and the job with it; the "
+        r"last checkpoint is state.checkpoint, of \d+ s ago; starting again "
+        r"from it \(1 of 1\)", lines[0]), "one line on it", result)
+    expect("noticed that process" not in result.err, "none of mpirun's own",
+           result)
+    report = json.loads(content(folder, "report.json"))
+    expect(report["resumed"] and report["points"] == 400 * TRAIN,
+           "a report of all points", result)
+    expect(not alive(job), "no process left of the first job", result)
+    expect(sorted(os.listdir(folder)) == ["model.bin", "report.json",
+                                          "state.checkpoint"],
+           "nothing half-written, not %s" % os.listdir(folder), result)
+
+
+case("checkpoint/restarted", "a rank that dies costs no more than the time "
+     "since the last checkpoint", restarted)
+
+
+def not_restarted(folder):
+    """The same under mpiexec: it ends, and says where it can go on."""
+    command = [str(word) for word in mpi(2) + checkpointed(4000)]
+    process = start(command, folder, stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE)
+    path = os.path.join(folder, "state.checkpoint")
+
+    def victim():
+        return os.path.exists(path) and worker_of(process.pid, 1)
+
+    try:
+        number = await_event(victim, 30)
+        expect(number, "a rank 1 and a checkpoint within 30 s")
+        os.kill(number, signal.SIGKILL)
+        out, err = process.communicate(timeout=30)
+    finally:
+        if process.poll() is None:
+            end_job(process)
+    result = Result(command, process.returncode, out.decode(), err.decode(), 0)
+    expect(result.status != 0, "a status other than 0", result)
+    expect("the last checkpoint is state.checkpoint" in result.err,
+           "the place of the checkpoint", result)
+
+
+case("checkpoint/mpiexec", "where all ranks end, the last word is where the "
+     "checkpoint is", not_restarted)
+
+mistake("checkpoint_alone", SOFTMAX,
+        lambda: given(SOFTMAX, checkpoint_every=5),
+        "'--checkpoint_every'", "'--checkpoint_file'")
+mistake("restarts_alone", SOFTMAX,
+        lambda: given(SOFTMAX, checkpoint_file="c", restarts=5),
+        "'--restarts'", "'--ranks'")
+mistake("checkpoint_folder", SOFTMAX,
+        lambda: given(SOFTMAX, checkpoint_file="no/such/file"),
+        "'no/such/file'", "'--checkpoint_file'", "No such file")
+mistake("checkpoint_foreign", SOFTMAX,
+        lambda: given(SOFTMAX, checkpoint_file=data("void.csv")),
+        "cannot go on from the checkpoint", "it is not a checkpoint",
+        "--restart")
+
+
+#
 # All cases.
 #
 

@@ -165,7 +165,15 @@ struct Asynchronous
       links.alert = RuleType::waits;
       MpiTransport transport(comm, worker.SendTo(), worker.ReceiveFrom(),
           settings.window, worker.Pool(), links);
-      dasgd::Run(worker, transport);
+      try
+      {
+        dasgd::Run(worker, transport);
+      }
+      catch (const mpi::RankLost&)
+      {
+        problem.Interrupted(worker.Exception());
+        throw;
+      }
 
       if (settings.live)
         *settings.live = nullptr;
@@ -179,6 +187,16 @@ struct Asynchronous
           (worker.ReceiveFrom().size() - transport.Borrowed());
       outcome.counts.deviation = Unite(comm, settings, options, iterate,
           elements);
+    }
+    catch (const mpi::RankLost&)
+    {
+      if (settings.live)
+        *settings.live = nullptr;
+      // The others can go on without it, if any of them has all there is.
+      if constexpr (std::is_same<RuleType, DasgdRule>::value)
+        throw;
+      comm.Abort(std::string("a rank has died, without which ") + Name() +
+          " does not go on");
     }
     catch (const std::exception& e)
     {

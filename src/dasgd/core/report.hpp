@@ -68,6 +68,13 @@ class Report
   std::uint64_t pointsBefore = 0;
   double secondsBefore = 0;
 
+  //! Ranks that died in the run, by their numbers at its start; those that were
+  //! left have new ones.
+  std::vector<std::uint64_t> lost;
+  //! Gradients of ranks that were left, as well as of those that died, which
+  //! some rank had applied and which all did without after that.
+  std::uint64_t gradientsLost = 0;
+
   //! StepSize() at the start, and whether that was AutoStep's choice.
   double stepSize = 0;
   bool autoStep = false;

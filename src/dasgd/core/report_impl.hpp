@@ -307,7 +307,13 @@ inline std::string Report::Json() const
       << "  \"gradients_before\": " << gradientsBefore << ",\n"
       << "  \"points_before\": " << pointsBefore << ",\n"
       << "  \"seconds_before\": " << JsonNumber(secondsBefore) << ",\n"
+      << "  \"lost_ranks\": [";
+  for (size_t i = 0; i < lost.size(); ++i)
+    out << (i == 0 ? "" : ", ") << lost[i];
+  out << "],\n"
+      << "  \"gradients_lost\": " << gradientsLost << ",\n"
       << "  \"per_rank\": [";
+
   for (size_t i = 0; i < ranks.size(); ++i)
   {
     const RankReport& r = ranks[i];
@@ -382,6 +388,16 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
         << (report.ranksBefore == 1 ? "" : "s") << " in "
         << Short(report.secondsBefore) << " s; the seconds and the table below "
         << "are of what came after\n";
+  }
+  if (!report.lost.empty())
+  {
+    out << "died in the run: rank";
+    for (size_t i = 0; i < report.lost.size(); ++i)
+      out << (i == 0 ? " " : ", ") << report.lost[i];
+    out << "; the others went on without " << (report.lost.size() == 1 ? "it" :
+        "them") << " after " << report.gradientsBefore << " gradients, "
+        << report.gradientsLost << " that not all had were dropped, and ranks "
+        << "have new numbers below\n";
   }
   if (!report.checkpointFile.empty())
   {

@@ -49,6 +49,9 @@ class Callbacks
       counting(std::tuple_cat(Keep<true>(callbacks)...))
   { }
 
+  //! There are so many ranks now.
+  void Ranks(const size_t now) { ranks = now; }
+
   template<typename MatType>
   void BeginOptimization(MatType& iterate)
   {

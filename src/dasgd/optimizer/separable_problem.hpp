@@ -18,6 +18,8 @@
 #include "ensmallen.hpp"
 #include "policy_memory.hpp"
 
+#include <utility>
+
 namespace dasgd {
 
 /**
@@ -85,33 +87,88 @@ class SeparableProblem
   //! come out.
   void Begin()
   {
+    if (thrown)
+      std::rethrow_exception(std::exchange(thrown, nullptr));
     if (resumed)
     {
       RestorePolicy(*resumed);
       RestoreOrder();
       resumed = nullptr;
     }
+    if (begun)
+    {
+      // After the death of a rank: all in the same order again.
+      ShuffleTo(catchUp);
+      return;
+    }
+    begun = true;
     callbacks.BeginOptimization(iterate);
     Note(callbacks.BeginEpoch(iterate, size_t(epoch), 0));
   }
 
   /**
-   * Save checkpoints from now on.
+   * Where this run begins.
    *
-   * @param writer Where to.
    * @param about What a checkpoint says besides what is known here; its counts
    *     are those from before this run.
    * @param counts The rank's counts while it runs.
    */
-  void SaveTo(CheckpointWriter& writer,
-              const Checkpoint& about,
-              const RankReport* const& counts)
+  void StartFrom(const Checkpoint& about, const RankReport* const& counts)
   {
-    saver = &writer;
     saved = about;
     savedAt = about;
     live = &counts;
-    begun = std::chrono::steady_clock::now();
+    startedAt = std::chrono::steady_clock::now();
+  }
+
+  //! Save checkpoints from now on.
+  void SaveTo(CheckpointWriter& writer) { saver = &writer; }
+
+  //! The run ended before its time; this was thrown in it, if anything was.
+  void Interrupted(const std::exception_ptr& exception)
+  {
+    if (exception)
+      thrown = exception;
+  }
+
+  //! How many gradients the model has applied, in all.
+  std::uint64_t Gradients() const
+  {
+    return std::accumulate(version.begin(), version.end(), saved.gradients);
+  }
+
+  //! Points that this rank holds.
+  size_t PointsHeld() const { return function.NumFunctions(); }
+
+  //! The same by origin, since this run began.
+  const VersionVector& Version() const { return version; }
+
+  /**
+   * Go on after the death of a rank, as one of those that are left, with the
+   * model of one of them in the iterate.
+   *
+   * @param now Where all of them begin.
+   * @param part This rank's work.
+   * @param times How often all are to have shuffled.
+   */
+  void Rejoin(const Checkpoint& now,
+              const Work& part,
+              const size_t newRanks,
+              const size_t newRank,
+              const std::uint64_t times)
+  {
+    work = part;
+    ranks = newRanks;
+    rank = newRank;
+    callbacks.Ranks(ranks);
+    progress = Progress(ranks, work.EpochPoints(), optimizer.Sharing());
+    version.assign(ranks, 0);
+    ownEpoch = ownPoints = 0;
+    ownObjective = 0;
+    Restore(now, now.progress);
+    resumed = nullptr; // Policy and order are this rank's own.
+    catchUp = times;
+    mustShuffle = optimizer.Shuffle();
   }
 
   /**
@@ -146,19 +203,23 @@ class SeparableProblem
   void Save(const Outcome* end = nullptr)
   {
     // What has no future is not worth keeping in place of what has.
-    if (!saver || !AllFinite(iterate.memptr(), iterate.n_elem))
-      return;
+    if (saver && AllFinite(iterate.memptr(), iterate.n_elem))
+      saver->Write(Now(end), end != nullptr);
+  }
+
+  //! What a checkpoint says at this moment; its vectors stay where they are.
+  const Checkpoint& Now(const Outcome* end = nullptr)
+  {
     savedAt.progress = progress.Save();
     savedAt.judged = double(tolerance.Last());
     savedAt.lastObjective = double(lastObjective);
     savedAt.hasLast = hasLast;
     savedAt.stepSize = optimizer.StepSize();
     savedAt.version = version;
-    savedAt.gradients = saved.gradients + std::accumulate(version.begin(),
-        version.end(), std::uint64_t(0));
+    savedAt.gradients = Gradients();
     savedAt.points = saved.points + progress.Points() - saved.progress.Known();
     savedAt.seconds = saved.seconds + std::chrono::duration<double>(
-        std::chrono::steady_clock::now() - begun).count();
+        std::chrono::steady_clock::now() - startedAt).count();
     if (*live)
       savedAt.staleness = (*live)->staleness;
     if (end)
@@ -184,7 +245,7 @@ class SeparableProblem
       savedAt.policy = PolicyName();
     }
     savedAt.policyVectors = savedAt.vectors.size() - 1;
-    saver->Write(savedAt, end != nullptr);
+    return savedAt;
   }
 
   //! Is there a batch left for this rank?
@@ -581,7 +642,12 @@ class SeparableProblem
   const RankReport* const* live = nullptr;
   //! What this run goes on from, until it has begun.
   const Checkpoint* resumed = nullptr;
-  std::chrono::steady_clock::time_point begun;
+  std::chrono::steady_clock::time_point startedAt;
+  //! Has the run begun, and how often must the order be shuffled if so?
+  bool begun = false;
+  std::uint64_t catchUp = 0;
+  //! What was thrown here before a rank died.
+  std::exception_ptr thrown;
 
   //! The epoch that callbacks are told of, from 1.
   std::uint64_t epoch = 1;

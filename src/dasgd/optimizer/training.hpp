@@ -133,6 +133,33 @@ class Training
                            size_t elementBytes,
                            const Checkpoint* from);
 
+  //! What deaths have cost.
+  struct Losses
+  {
+    std::vector<std::uint64_t> ranks;
+    std::uint64_t gradients = 0;
+  };
+
+  /**
+   * Those that are left when a rank has died go on from the model of the one
+   * that has applied most.  What that one has not is as if it had never been:
+   * all have a gradient of the dead rank, or none has.
+   *
+   * @param name This rank's number at the start, of so many.
+   * @return How often the order of points is to have been shuffled.
+   */
+  template<typename SettingsType, typename ProblemType, typename MatType>
+  static std::uint64_t Settle(const MpiCommunicator& comm,
+                              const SettingsType& settings,
+                              ProblemType& problem,
+                              size_t name,
+                              size_t named,
+                              MatType& iterate,
+                              Agreed& agreed,
+                              Checkpoint& origin,
+                              dasgd::Topology& topology,
+                              Losses& losses);
+
   //! Compare with all other ranks; throws on all of them if something is off.
   template<typename UpdatePolicyType,
            typename DecayPolicyType,

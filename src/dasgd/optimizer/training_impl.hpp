@@ -60,7 +60,9 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   BaseMatType& iterate = static_cast<BaseMatType&>(iterateIn);
 
   // Handshake.
-  const MpiCommunicator comm(settings.communicator);
+  MpiCommunicator comm(settings.communicator);
+  const size_t name = comm.Rank();
+  const size_t named = comm.Size();
   const auto start = std::chrono::steady_clock::now();
   size_t held = 0;
   BaseMatType gradient, scratch, begin;
@@ -97,11 +99,10 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     comm.Share(stored);
   const bool resumes = !stored.empty();
   const Checkpoint from = resumes ? checkpoint::Decode(stored) : Checkpoint();
-  const Checkpoint origin = Origin(settings, agreed, iterate.n_rows,
+  Checkpoint origin = Origin(settings, agreed, iterate.n_rows,
       iterate.n_cols, sizeof(ElemType), resumes ? &from : nullptr);
   agreed.seed = origin.seed;
-  const Work work = Divide(settings, options, agreed.points, comm.Rank(),
-      origin);
+  Work work = Divide(settings, options, agreed.points, comm.Rank(), origin);
   const size_t ranksHere = (comm.Size() > 1) ? comm.RanksHere() : 1;
   const BlasThreads threads(ranksHere);
 
@@ -149,152 +150,202 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     if (!AlgorithmType::Computes(options, comm.Size(), i))
       problem.Absent(i);
 
-  std::unique_ptr<CheckpointWriter> writer;
-  if constexpr (covered)
+  if (resumes)
   {
-    if (resumes)
-      problem.Restore(from, origin.progress);
-    if (comm.Rank() == 0 && !settings.checkpointFile.empty())
+    problem.Restore(from, origin.progress);
+    // Said aloud: it must not surprise anybody.
+    if (comm.Rank() == 0)
+    {
+      std::cerr << AlgorithmType::Name() << ": going on from the checkpoint "
+          << settings.checkpointFile << ", after " << from.points << " points"
+          << (from.finished && from.reason != StopReason::Callback ?
+          "; that training was complete" : "") << "." << std::endl;
+    }
+  }
+  std::unique_ptr<CheckpointWriter> writer;
+  dasgd::Topology topology = settings.topology;
+  dasgd::Report& report = settings.report;
+  Outcome outcome;
+  ElemType objective = 0;
+  Losses losses;
+  bool told = false;
+
+  // From here to the report; over again if a rank dies and others can go on.
+  const auto live = [&]()
+  {
+    Checkpoint about = origin;
+    about.smoothness = smoothness;
+    problem.StartFrom(about, settings.state.live);
+    if (covered && !writer && comm.Rank() == 0 &&
+        !settings.checkpointFile.empty())
     {
       writer = std::make_unique<CheckpointWriter>(settings.checkpointFile,
           settings.checkpointEvery);
-      Checkpoint about = origin;
-      about.smoothness = smoothness;
-      problem.SaveTo(*writer, about, settings.state.live);
+      problem.SaveTo(*writer);
     }
-  }
 
-  // The algorithm: returns on all ranks, whatever happened.
-  RankHistory log(comm.Size());
-  RunSettings runSettings{ settings.topology, settings.window,
-      settings.recordHistory ? &log : nullptr, settings.format,
-      &settings.state.live, ranksHere > Cores(), settings.sharedMemory,
-      agreed.seed, origin.staleness };
-  Outcome outcome = AlgorithmType::Run(comm, runSettings, options,
-      iterate.memptr(), iterate.n_elem, problem);
-  bool stepChanged = false;
-  for (const std::uint64_t other : comm.Gather(std::uint64_t(
-      settings.stepSize != stepSize)))
-    stepChanged = stepChanged || other != 0;
-  if (settings.resetPolicy || givenStep == AutoStep)
-    settings.stepSize = givenStep; // Decay worked on it.
+    // The algorithm: returns on all ranks, whatever happened.
+    RankHistory log(comm.Size());
+    RunSettings runSettings{ topology, settings.window,
+        settings.recordHistory ? &log : nullptr, settings.format,
+        &settings.state.live, ranksHere > Cores(), settings.sharedMemory,
+        agreed.seed, origin.staleness };
+    outcome = AlgorithmType::Run(comm, runSettings, options, iterate.memptr(),
+        iterate.n_elem, problem);
+    bool stepChanged = false;
+    for (const std::uint64_t other : comm.Gather(std::uint64_t(
+        settings.stepSize != stepSize)))
+      stepChanged = stepChanged || other != 0;
+    if (settings.resetPolicy || givenStep == AutoStep)
+      settings.stepSize = givenStep; // Decay worked on it.
 
-  // Agree.
-  outcome.counts.deviation = std::max(outcome.counts.deviation,
-      CopyFromRoot(comm, iterate.memptr(), iterate.n_elem));
-  ElemType objective = problem.Objective(outcome.stopped, outcome.stop);
-  const bool failed = outcome.stopped &&
-      (outcome.stop.reason == StopReason::Error ||
-       outcome.stop.reason == StopReason::NonFinite);
-  if (writer)
-  {
-    if (!failed)
-      problem.Save(&outcome);
-    writer->Await();
-    problem.Warn(writer->Warning());
-    const std::string path = std::filesystem::absolute(
-        settings.checkpointFile).string();
-    if (!failed)
-      FinishedCheckpoints().insert(path);
-    else if (writer->Written() > 0)
-      FinishedCheckpoints().erase(path);
-  }
-  if (exactObjective && !failed)
-  {
-    // Ranks may have come differently far; a common order makes their parts
-    // those of one whole.
-    std::uint64_t shuffles = 0;
-    if (data == Data::Replicated && comm.Size() > 1)
-      for (const std::uint64_t other : comm.Gather(problem.Shuffles()))
-        shuffles = std::max(shuffles, other);
-    ElemType part = 0;
+    // Agree.
+    outcome.counts.deviation = std::max(outcome.counts.deviation,
+        CopyFromRoot(comm, iterate.memptr(), iterate.n_elem));
+    objective = problem.Objective(outcome.stopped, outcome.stop);
+    const bool failed = outcome.stopped &&
+        (outcome.stop.reason == StopReason::Error ||
+         outcome.stop.reason == StopReason::NonFinite);
+    if (writer)
+    {
+      if (!failed)
+        problem.Save(&outcome);
+      writer->Await();
+      problem.Warn(writer->Warning());
+      const std::string path = std::filesystem::absolute(
+          settings.checkpointFile).string();
+      if (!failed)
+        FinishedCheckpoints().insert(path);
+      else if (writer->Written() > 0)
+        FinishedCheckpoints().erase(path);
+    }
+    if (exactObjective && !failed)
+    {
+      // Ranks may have come differently far; a common order makes their parts
+      // those of one whole.
+      std::uint64_t shuffles = 0;
+      if (data == Data::Replicated && comm.Size() > 1)
+        for (const std::uint64_t other : comm.Gather(problem.Shuffles()))
+          shuffles = std::max(shuffles, other);
+      ElemType part = 0;
+      Guard(outcome.exception, [&]()
+      {
+        problem.ShuffleTo(shuffles);
+        part = problem.ExactPart(data);
+      });
+      objective = 0;
+      for (const double other : comm.Gather(double(part)))
+        objective += ElemType(other);
+    }
+    else if (comm.Size() > 1)
+    {
+      // With dynamic sharing ranks may see the last epoch differently.
+      comm.Broadcast(&objective, sizeof(objective));
+    }
     Guard(outcome.exception, [&]()
     {
-      problem.ShuffleTo(shuffles);
-      part = problem.ExactPart(data);
+      if (!std::exchange(told, true))
+        callbacks.EndOptimization(iterate);
     });
-    objective = 0;
-    for (const double other : comm.Gather(double(part)))
-      objective += ElemType(other);
-  }
-  else if (comm.Size() > 1)
-  {
-    // With dynamic sharing ranks may see the last epoch differently.
-    comm.Broadcast(&objective, sizeof(objective));
-  }
-  Guard(outcome.exception, [&]() { callbacks.EndOptimization(iterate); });
 
-  // The report, the same everywhere; and what may have been thrown late.
-  dasgd::Report& report = settings.report;
-  report = Describe(settings, options, comm.Size(), iterate.n_elem,
-      sizeof(ElemType), work.EpochPoints());
-  report.maxIterations = maxIterations;
-  report.objective = double(objective);
-  report.stepSize = stepSize;
-  report.autoStep = (givenStep == AutoStep);
-  if (report.outsideTheorem.empty() && stepChanged)
-    report.outsideTheorem = StepChanged();
-  if (vanilla && smoothness == 0 && outcome.stopped &&
-      outcome.stop.reason == StopReason::NonFinite)
-  {
-    smoothness = SmoothnessAt(comm, function, iterate, begin);
-    if (smoothness > 0)
-      smoothnessFrom = "estimated at the start";
-  }
-  report.smoothness = smoothness;
-  report.smoothnessFrom = smoothnessFrom;
-  report.resumed = resumes;
-  report.resumes = origin.resumes;
-  report.ranksBefore = from.held.size();
-  report.gradientsBefore = origin.gradients;
-  report.pointsBefore = origin.points;
-  report.secondsBefore = origin.seconds;
-  if constexpr (covered)
-  {
-    // Rank 0's choice, and its news.
-    report.checkpointFile = comm.Gather(settings.checkpointFile).front();
-    report.checkpoints = comm.Gather(writer ? writer->Written() : 0).front();
-    report.checkpointProblem = comm.Gather(writer ? writer->Problem() :
-        std::string()).front();
-  }
-
-  const double seconds = std::chrono::duration<double>(
-      std::chrono::steady_clock::now() - start).count();
-  for (const double other : comm.Gather(seconds))
-    report.seconds = std::max(report.seconds, other);
-  static_assert(std::is_trivially_copyable<RankReport>::value,
-      "RankReport is sent as it is.");
-  const std::string counts(reinterpret_cast<const char*>(&outcome.counts),
-      sizeof(outcome.counts));
-  for (const std::string& other : comm.Gather(counts +
-      ExceptionText(outcome.exception)))
-  {
-    RankReport rank;
-    std::memcpy(&rank, other.data(), sizeof(rank));
-    const std::string theirs = other.substr(sizeof(rank));
-    if (!theirs.empty() && !(outcome.stopped &&
-        outcome.stop.reason == StopReason::Error))
+    // The report, the same everywhere; and what may have been thrown late.
+    report = Describe(settings, options, comm.Size(), iterate.n_elem,
+        sizeof(ElemType), work.EpochPoints());
+    report.topology = AlgorithmType::TopologyName(topology, options);
+    report.maxIterations = maxIterations;
+    report.objective = double(objective);
+    report.stepSize = stepSize;
+    report.autoStep = (givenStep == AutoStep);
+    if (report.outsideTheorem.empty() && stepChanged)
+      report.outsideTheorem = StepChanged();
+    if (vanilla && smoothness == 0 && outcome.stopped &&
+        outcome.stop.reason == StopReason::NonFinite)
     {
-      outcome.stopped = true;
-      outcome.stop = Fact();
-      outcome.stop.reason = StopReason::Error;
-      outcome.stop.origin = std::uint32_t(report.ranks.size());
-      outcome.stop.count = rank.computed;
-      outcome.stop.text = theirs;
+      smoothness = SmoothnessAt(comm, function, iterate, begin);
+      if (smoothness > 0)
+        smoothnessFrom = "estimated at the start";
     }
-    report.ranks.push_back(rank);
-  }
-  if (outcome.stopped)
-  {
-    report.reason = outcome.stop.reason;
-    report.stopRank = outcome.stop.origin;
-    report.stopStep = outcome.stop.count;
-    report.stopText = outcome.stop.text;
-  }
+    report.smoothness = smoothness;
+    report.smoothnessFrom = smoothnessFrom;
+    report.resumed = resumes;
+    report.resumes = origin.resumes;
+    report.ranksBefore = from.held.size();
+    report.lost = losses.ranks;
+    report.gradientsLost = losses.gradients;
+    report.gradientsBefore = origin.gradients;
+    report.pointsBefore = origin.points;
+    report.secondsBefore = origin.seconds;
+    if constexpr (covered)
+    {
+      // Rank 0's choice, and its news.
+      report.checkpointFile = comm.Gather(settings.checkpointFile).front();
+      report.checkpoints = comm.Gather(writer ? writer->Written() : 0).front();
+      report.checkpointProblem = comm.Gather(writer ? writer->Problem() :
+          std::string()).front();
+    }
 
-  settings.history.clear();
-  if (runSettings.history)
-    GatherHistory(comm, log, settings.history, report);
+    const double seconds = std::chrono::duration<double>(
+        std::chrono::steady_clock::now() - start).count();
+    for (const double other : comm.Gather(seconds))
+      report.seconds = std::max(report.seconds, other);
+    static_assert(std::is_trivially_copyable<RankReport>::value,
+        "RankReport is sent as it is.");
+    const std::string counts(reinterpret_cast<const char*>(&outcome.counts),
+        sizeof(outcome.counts));
+    for (const std::string& other : comm.Gather(counts +
+        ExceptionText(outcome.exception)))
+    {
+      RankReport rank;
+      std::memcpy(&rank, other.data(), sizeof(rank));
+      const std::string theirs = other.substr(sizeof(rank));
+      if (!theirs.empty() && !(outcome.stopped &&
+          outcome.stop.reason == StopReason::Error))
+      {
+        outcome.stopped = true;
+        outcome.stop = Fact();
+        outcome.stop.reason = StopReason::Error;
+        outcome.stop.origin = std::uint32_t(report.ranks.size());
+        outcome.stop.count = rank.computed;
+        outcome.stop.text = theirs;
+      }
+      report.ranks.push_back(rank);
+    }
+    if (outcome.stopped)
+    {
+      report.reason = outcome.stop.reason;
+      report.stopRank = outcome.stop.origin;
+      report.stopStep = outcome.stop.count;
+      report.stopText = outcome.stop.text;
+    }
+
+    settings.history.clear();
+    if (runSettings.history)
+      GatherHistory(comm, log, settings.history, report);
+  };
+
+  // Only DASGD has a model in every rank that is worth going on from.
+  if constexpr (!covered)
+    live();
+  else
+  {
+    bool settled = true;
+    while (!comm.Survive([&]()
+    {
+      if (!settled)
+      {
+        const std::uint64_t shuffles = Settle(comm, settings, problem, name,
+            named, iterate, agreed, origin, topology, losses);
+        work = Divide(settings, options, agreed.points, comm.Rank(), origin);
+        problem.Rejoin(origin, work, comm.Size(), comm.Rank(), shuffles);
+        settled = true;
+      }
+      live();
+    }))
+    {
+      comm.Shrink();
+      settled = false;
+    }
+  }
 
   if (outcome.exception)
     std::rethrow_exception(outcome.exception);
@@ -442,6 +493,90 @@ std::vector<std::uint8_t> Training<AlgorithmType>::FindCheckpoint(
         e.what() + "; name another file, or set Restart() (--restart) to begin "
         "anew and replace it.");
   }
+}
+
+template<typename AlgorithmType>
+template<typename SettingsType, typename ProblemType, typename MatType>
+std::uint64_t Training<AlgorithmType>::Settle(const MpiCommunicator& comm,
+                                              const SettingsType& settings,
+                                              ProblemType& problem,
+                                              const size_t name,
+                                              const size_t named,
+                                              MatType& iterate,
+                                              Agreed& agreed,
+                                              Checkpoint& origin,
+                                              dasgd::Topology& topology,
+                                              Losses& losses)
+{
+  const std::vector<std::uint64_t> all = comm.Gather(problem.Gradients());
+  const size_t best = size_t(std::max_element(all.begin(), all.end()) -
+      all.begin());
+  std::vector<std::uint8_t> bytes;
+  if (comm.Rank() == best)
+  {
+    checkpoint::Encode(problem.Now(), bytes);
+    checkpoint::Seal(bytes);
+  }
+  comm.Share(bytes, best);
+  const Checkpoint from = checkpoint::Decode(bytes);
+
+  // What it costs: gradients that somebody has applied, and this one has not.
+  const VersionVector& mine = problem.Version();
+  VersionVector most = from.version;
+  for (const std::string& text : comm.Gather(std::string(
+      reinterpret_cast<const char*>(mine.data()), 8 * mine.size())))
+  {
+    // Who has been interrupted while it settled has counts of before that.
+    for (size_t i = 0; i < most.size() && text.size() == 8 * most.size(); ++i)
+    {
+      std::uint64_t count = 0;
+      std::memcpy(&count, &text[8 * i], 8);
+      most[i] = std::max(most[i], count);
+    }
+  }
+  const std::vector<std::uint64_t> names = comm.Gather(std::uint64_t(name));
+  std::vector<size_t> points;
+  for (const std::uint64_t held : comm.Gather(std::uint64_t(
+      problem.PointsHeld())))
+    points.push_back(size_t(held));
+  std::uint64_t shuffles = 0;
+  for (const std::uint64_t other : comm.Gather(problem.Shuffles()))
+    shuffles = std::max(shuffles, other);
+
+  // From here on nothing can fail.
+  for (size_t i = 0; i < most.size(); ++i)
+    losses.gradients += most[i] - from.version[i];
+  losses.ranks.clear();
+  for (std::uint64_t i = 0; i < named; ++i)
+    if (std::find(names.begin(), names.end(), i) == names.end())
+      losses.ranks.push_back(i);
+  agreed.points = points;
+  const std::uint64_t seed = agreed.seed;
+  const std::uint64_t resumes = origin.resumes;
+  origin = Origin(settings, agreed, iterate.n_rows, iterate.n_cols,
+      sizeof(typename MatType::elem_type), &from);
+  origin.seed = seed; // Shuffles are counted on.
+  origin.resumes = resumes;
+  std::memcpy(iterate.memptr(), from.vectors[0], size_t(from.VectorBytes()));
+  try
+  {
+    settings.Topology().Check(comm.Size());
+    topology = settings.Topology();
+  }
+  catch (const std::exception&)
+  {
+    topology = "exponential"; // It fits any number of ranks.
+  }
+  if (comm.Rank() == 0)
+  {
+    std::string ranks;
+    for (const std::uint64_t rank : losses.ranks)
+      ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+    std::cerr << AlgorithmType::Name() << ": of " << named << " ranks died "
+        << ranks << "; those that are left go on from " << origin.gradients
+        << " gradients." << std::endl;
+  }
+  return shuffles;
 }
 
 template<typename AlgorithmType>

@@ -11,6 +11,7 @@
 
 #include "mpi_environment.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
@@ -36,16 +37,20 @@ class MpiCommunicator
       throw std::invalid_argument("dasgd: Communicator() is MPI_COMM_NULL on "
           "this rank; call Optimize() only on ranks that are part of it");
     }
+    tolerant = mpi::Tolerant();
+#if DASGD_ULFM
+    if (tolerant)
+    {
+      // Without those that died before.
+      MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+      Adopt(parent);
+      return;
+    }
+#endif
     MPI_Request request;
     mpi::Check(MPI_Comm_idup(parent, &comm, &request), "MPI_Comm_idup");
     mpi::Await(request);
-    mpi::Check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN),
-        "MPI_Comm_set_errhandler");
-    int value = 0;
-    mpi::Check(MPI_Comm_rank(comm, &value), "MPI_Comm_rank");
-    rank = size_t(value);
-    mpi::Check(MPI_Comm_size(comm, &value), "MPI_Comm_size");
-    size = size_t(value);
+    Look();
   }
 
   ~MpiCommunicator()
@@ -58,6 +63,125 @@ class MpiCommunicator
 
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
+
+  //! Can the others go on if a rank dies?
+  bool Tolerant() const { return tolerant; }
+
+  /**
+   * Do something together that may end in RankLost.
+   *
+   * @return Did it end well on all ranks?  If not, Shrink() comes next.
+   */
+  template<typename ActionType>
+  bool Survive(ActionType&& action) const
+  {
+    if (!tolerant)
+    {
+      action();
+      return true;
+    }
+    int fine = 1;
+    try
+    {
+      action();
+    }
+    catch (const mpi::RankLost&)
+    {
+      Revoke();
+      fine = 0;
+    }
+#if DASGD_ULFM
+    // The same answer on all that are left, be they on their way out or not.
+    return MPIX_Comm_agree(comm, &fine) == MPI_SUCCESS && fine != 0;
+#else
+    return fine != 0;
+#endif
+  }
+
+  //! Go on without those that died.  Ranks are numbered anew, in their order.
+  void Shrink()
+  {
+#if DASGD_ULFM
+    MPI_Comm broken = comm;
+    Revoke();
+    Adopt(broken);
+    MPI_Comm_free(&broken);
+#endif
+  }
+
+  //! Let everybody know that this communicator is of no use any more.
+  void Revoke() const
+  {
+#if DASGD_ULFM
+    MPIX_Comm_revoke(comm);
+#endif
+  }
+
+  //! Has a rank died?  Throws RankLost if so.
+  void Watch() const
+  {
+#if DASGD_ULFM
+    if (!tolerant)
+      return;
+    // It is learnt only while MPI makes progress, and by every eighth look.
+    int there = 0;
+    for (size_t i = 0; i < 8; ++i)
+    {
+      mpi::Check(MPI_Iprobe(MPI_ANY_SOURCE, watch, comm, &there,
+          MPI_STATUS_IGNORE), "MPI_Iprobe");
+    }
+    MPI_Group group;
+    int dead = 0;
+    mpi::Check(MPIX_Comm_get_failed(comm, &group), "MPIX_Comm_get_failed");
+    MPI_Group_size(group, &dead);
+    if (group != MPI_GROUP_EMPTY)
+      MPI_Group_free(&group);
+    if (dead > 0)
+      throw mpi::RankLost();
+#endif
+  }
+
+  //! Wait for a request on this communicator, or for the death of a rank.
+  void Await(MPI_Request& request,
+             const mpi::Patience::Mood mood = mpi::Patience::Relaxed) const
+  {
+    if (!tolerant)
+    {
+      mpi::Await(request, mood);
+      return;
+    }
+    mpi::Patience patience(mood);
+    try
+    {
+      int done = 0;
+      mpi::Check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      while (!done)
+      {
+        patience.Nap();
+        Watch();
+        mpi::Check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      }
+    }
+    catch (const mpi::RankLost&)
+    {
+      Revoke();
+      Drain(request);
+      throw;
+    }
+  }
+
+  //! After Revoke(): wait until MPI is done with a request, as it soon is.
+  void Drain(MPI_Request& request) const
+  {
+    const auto start = std::chrono::steady_clock::now();
+    while (request != MPI_REQUEST_NULL)
+    {
+      int done = 0;
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      if (std::chrono::steady_clock::now() - start > std::chrono::seconds(10))
+        Abort("a rank has died, and MPI does not let go of what it was sent");
+    }
+  }
 
   size_t Rank() const { return rank; }
   size_t Size() const { return size; }
@@ -81,7 +205,7 @@ class MpiCommunicator
     mpi::Check(MPI_Iallgatherv(mine.data(), Narrow(mine.size()), MPI_BYTE,
         &all[0], counts.data(), offsets.data(), MPI_BYTE, comm, &request),
         "MPI_Iallgatherv");
-    mpi::Await(request);
+    Await(request);
 
     std::vector<std::string> texts;
     for (size_t i = 0; i < size; ++i)
@@ -139,13 +263,13 @@ class MpiCommunicator
     });
   }
 
-  //! The same, if only rank 0 knows how many there are.
-  void Share(std::vector<std::uint8_t>& bytes) const
+  //! The same, if only that rank knows how many there are.
+  void Share(std::vector<std::uint8_t>& bytes, const size_t root = 0) const
   {
     std::uint64_t count = bytes.size();
-    Broadcast(&count, sizeof(count));
+    Broadcast(&count, sizeof(count), root);
     bytes.resize(size_t(count));
-    Broadcast(bytes.data(), bytes.size());
+    Broadcast(bytes.data(), bytes.size(), root);
   }
 
   /**
@@ -226,17 +350,52 @@ class MpiCommunicator
  private:
   //! The tag of Collect(); the transport has its own.
   static constexpr int collect = 2;
+  //! The tag of nothing at all.
+  static constexpr int watch = 4;
+
+  //! Who is who in the communicator?
+  void Look()
+  {
+    mpi::Check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN),
+        "MPI_Comm_set_errhandler");
+    int value = 0;
+    mpi::Check(MPI_Comm_rank(comm, &value), "MPI_Comm_rank");
+    rank = size_t(value);
+    mpi::Check(MPI_Comm_size(comm, &value), "MPI_Comm_size");
+    size = size_t(value);
+  }
+
+#if DASGD_ULFM
+  //! A communicator of those that are left of another one, and that know it.
+  void Adopt(const MPI_Comm broken)
+  {
+    MPI_Comm from = broken;
+    for (;;)
+    {
+      mpi::Check(MPIX_Comm_shrink(from, &comm), "MPIX_Comm_shrink");
+      Look();
+      if (from != broken)
+        MPI_Comm_free(&from);
+      int fine = 1;
+      if (MPIX_Comm_agree(comm, &fine) == MPI_SUCCESS)
+        return;
+      // One more has died meanwhile.
+      MPIX_Comm_revoke(comm);
+      from = comm;
+    }
+  }
+#endif
 
   //! Call start(begin, count) for one piece after the other, since counts are
   //! int, and await the request that it returns.
   template<typename StartType>
-  static void Pieces(const size_t bytes, StartType&& start)
+  void Pieces(const size_t bytes, StartType&& start) const
   {
     constexpr size_t piece = size_t(1) << 30;
     for (size_t begin = 0; begin < bytes; begin += piece)
     {
       MPI_Request request = start(begin, int(std::min(piece, bytes - begin)));
-      mpi::Await(request);
+      Await(request);
     }
   }
 
@@ -258,13 +417,14 @@ class MpiCommunicator
     MPI_Request request;
     mpi::Check(MPI_Iallgather(&mine, 1, type, all.data(), 1, type, comm,
         &request), "MPI_Iallgather");
-    mpi::Await(request);
+    Await(request);
     return all;
   }
 
   MPI_Comm comm = MPI_COMM_NULL;
   size_t rank = 0;
   size_t size = 1;
+  bool tolerant = false;
 };
 
 } // namespace dasgd

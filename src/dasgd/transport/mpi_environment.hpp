@@ -14,6 +14,16 @@
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
+//! Has this MPI the means to go on without a rank that died (ULFM)?
+#if defined(OMPI_HAVE_MPI_EXT_FTMPI) && OMPI_HAVE_MPI_EXT_FTMPI
+#define DASGD_ULFM 1
+#else
+#define DASGD_ULFM 0
+#endif
 
 #include <algorithm>
 #include <chrono>
@@ -25,11 +35,49 @@
 namespace dasgd {
 namespace mpi {
 
+//! A rank has died, or another one says so; thrown only where the others can go
+//! on.
+class RankLost : public std::runtime_error
+{
+ public:
+  RankLost() : std::runtime_error("dasgd: a rank has died") { }
+};
+
+//! Was the job started such that it survives the death of a rank?
+inline bool Tolerant()
+{
+#if DASGD_ULFM
+  void* value = nullptr;
+  int set = 0;
+  return MPI_Comm_get_attr(MPI_COMM_WORLD, MPIX_FT, &value, &set) ==
+      MPI_SUCCESS && set && value && *static_cast<int*>(value);
+#else
+  return false;
+#endif
+}
+
+//! Does an error code say that a rank has died?
+inline bool SaysLost(const int code)
+{
+#if DASGD_ULFM
+  int kind = MPI_SUCCESS;
+  MPI_Error_class(code, &kind);
+  return kind == MPIX_ERR_PROC_FAILED || kind == MPIX_ERR_REVOKED ||
+      kind == MPIX_ERR_PROC_FAILED_PENDING ||
+      (kind == MPI_ERR_IN_STATUS && Tolerant());
+#else
+  (void) code;
+  return false;
+#endif
+}
+
 //! Turn an error code of MPI into an exception.
 inline void Check(const int code, const char* call)
 {
   if (code == MPI_SUCCESS)
     return;
+  if (SaysLost(code))
+    throw RankLost();
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(code, text, &length);
@@ -119,6 +167,18 @@ inline void AtExit(const bool failed)
     if (!done)
       MPI_Abort(MPI_COMM_WORLD, 1);
   }
+#if DASGD_ULFM
+  else if (Tolerant())
+  {
+    // A last meeting of those that are left; what it says does not matter.
+    MPI_Comm left = MPI_COMM_NULL;
+    if (MPIX_Comm_shrink(ExitCommunicator(), &left) == MPI_SUCCESS)
+    {
+      MPI_Comm_set_errhandler(left, MPI_ERRORS_RETURN);
+      MPI_Barrier(left);
+    }
+  }
+#endif
   MPI_Finalize();
 }
 
@@ -137,6 +197,12 @@ inline void Initialize()
   if (initialized)
     return;
 
+#if DASGD_ULFM
+  // After a death, the barrier in Open MPI 5.0's MPI_Finalize() hangs now and
+  // then; AtExit() has one of its own.
+  if (std::getenv("OMPI_MCA_mpi_ft_enable"))
+    setenv("OMPI_MCA_async_mpi_finalize", "1", 0);
+#endif
   int provided = 0;
   Check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
       "MPI_Init_thread");

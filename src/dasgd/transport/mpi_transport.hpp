@@ -13,6 +13,8 @@
 #include "mpi_communicator.hpp"
 #include "shared_memory.hpp"
 
+#include <exception>
+
 namespace dasgd {
 
 //! How frames travel.
@@ -69,26 +71,39 @@ class MpiTransport
       senders.emplace_back(peer, window, messages);
     for (const size_t peer : receiveFrom)
       receivers.emplace_back(peer, window, messages);
-    Share(options.buffers, window);
-    for (Link& link : receivers)
+    try
     {
-      if (link.lane)
-        continue;
-      for (Slot& slot : link.slots)
+      Share(options.buffers, window);
+      for (Link& link : receivers)
       {
-        slot.buffer = Buffer(pool.BufferBytes());
-        Post(link, slot);
+        if (link.lane)
+          continue;
+        for (Slot& slot : link.slots)
+        {
+          slot.buffer = Buffer(pool.BufferBytes());
+          Post(link, slot);
+        }
       }
+      // Let all ranks begin together: what one computes before the others have
+      // begun is the stalest of all.
+      MPI_Request barrier;
+      mpi::Check(MPI_Ibarrier(comm.Handle(), &barrier), "MPI_Ibarrier");
+      comm.Await(barrier, mpi::Patience::Alert);
     }
-    // Let all ranks begin together: what one computes before the others have
-    // begun is the stalest of all.
-    MPI_Request barrier;
-    mpi::Check(MPI_Ibarrier(comm.Handle(), &barrier), "MPI_Ibarrier");
-    mpi::Await(barrier, mpi::Patience::Alert);
+    catch (const mpi::RankLost&)
+    {
+      Release();
+      throw;
+    }
   }
 
   ~MpiTransport()
   {
+    if (comm.Tolerant() && std::uncaught_exceptions() > exceptions)
+    {
+      Release();
+      return;
+    }
     // What is still posted waits for frames that nobody will send.
     for (Link& link : receivers)
     {
@@ -163,6 +178,7 @@ class MpiTransport
       patience.Reset();
       return true;
     }
+    Look();
     // A peer that waits for this core may have something: what it sends late
     // makes everybody's gradients stale.
     if (options.crowded)
@@ -228,6 +244,7 @@ class MpiTransport
     int there = 0;
     mpi::Check(MPI_Iprobe(MPI_ANY_SOURCE, tag, comm.Handle(), &there,
         MPI_STATUS_IGNORE), "MPI_Iprobe");
+    Look();
     patience.Nap();
   }
 
@@ -315,8 +332,7 @@ class MpiTransport
           senders[i].peer, offer, comm.Handle(),
           &requests[receivers.size() + i]), "MPI_Issend");
     }
-    for (MPI_Request& request : requests)
-      mpi::Await(request);
+    AwaitAll(requests);
 
     for (size_t i = 0; i < senders.size(); ++i)
     {
@@ -335,8 +351,7 @@ class MpiTransport
       mpi::Check(MPI_Issend(&seen[i], 1, MPI_BYTE, link.peer, answer,
           comm.Handle(), &requests[senders.size() + i]), "MPI_Issend");
     }
-    for (MPI_Request& request : requests)
-      mpi::Await(request);
+    AwaitAll(requests);
 
     for (size_t i = 0; i < senders.size(); ++i)
     {
@@ -345,6 +360,45 @@ class MpiTransport
     }
     if (Lent() > 0)
       pool.Use(memory.Bytes() + lanes, buffers);
+  }
+
+  void AwaitAll(std::vector<MPI_Request>& requests) const
+  {
+    try
+    {
+      for (MPI_Request& request : requests)
+        comm.Await(request);
+    }
+    catch (const mpi::RankLost&)
+    {
+      for (MPI_Request& request : requests)
+        comm.Drain(request);
+      throw;
+    }
+  }
+
+  //! A rank has died: buffers are MPI's until it lets go of them.
+  void Release()
+  {
+    comm.Revoke();
+    for (std::vector<Link>* links : { &senders, &receivers })
+      for (Link& link : *links)
+        for (Slot& slot : link.slots)
+          for (MPI_Request& request : slot.requests)
+            comm.Drain(request);
+  }
+
+  //! Has a rank died?  Those that lend frames hear nothing of it from MPI, so
+  //! look now and then.
+  void Look()
+  {
+    if (!comm.Tolerant())
+      return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < nextLook)
+      return;
+    nextLook = now + std::chrono::milliseconds(10);
+    comm.Watch();
   }
 
   //! Where message i of a frame of so many bytes begins, and how long it is.
@@ -404,6 +458,8 @@ class MpiTransport
   size_t nextReceiver = 0;
   size_t yields = 0;
   mpi::Patience patience;
+  std::chrono::steady_clock::time_point nextLook;
+  int exceptions = std::uncaught_exceptions();
 };
 
 } // namespace dasgd

@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+#
+# The long forms of the tests of reliability.  tests/run.sh runs all of them in
+# short; these take hours, and both cores.
+#
+# Usage: long.sh [PART...]; without a part, all of them, in this order:
+#
+#   sim       100,000 random runs on virtual time, and as many trainings that
+#             die and are resumed
+#   chaos     50 trainings over MPI whose ranks are killed, stopped, continued
+#   hosts     a training across network namespaces, with slow and broken links
+#   fuzz      10,000,000 inputs to whatever reads files and frames
+#   threads   the thread sanitizer on what has threads
+#   address   the whole suite under the address and undefined sanitizers
+#   growth    valgrind: is memory of a long run flat?
+#   soak      one hour at 4 ranks: memory, and drift between ranks
+#
+# BUILD_DIR  a build tree with tests (build/ in the project)
+# SEEDS      of "sim" (100000)
+# SECONDS_OF_SOAK  (3600)
+
+set -uo pipefail
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+build="$(cd "${BUILD_DIR:-$root/build}" && pwd)" || exit 2
+scratch="$build/tests/long"
+mkdir -p "$scratch"
+
+# For Open MPI; others do not mind.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_hwloc_base_binding_policy=none
+export OMPI_MCA_mpi_yield_when_idle=1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export PRTE_MCA_hwloc_default_binding_policy=none
+
+sim()
+{
+  # Without sanitizers, which would take most of the time; "address" has them.
+  local program="$scratch/sim"
+  g++ -std=c++17 -O2 -ffp-contract=off -I"$root/src" -I"$root/tests" \
+    "$root/tests/main.cpp" "$root/tests/sim/simulation_test.cpp" \
+    "$root/tests/sim/resume_test.cpp" -o "$program" -larmadillo &&
+    DASGD_SEEDS="${SEEDS:-100000}" "$program" "all promises*" -d yes
+}
+
+chaos()
+{
+  python3 "$root/tests/chaos/run.py" \
+    --program "$build/tests/dasgd_chaos_program" --work "$scratch/chaos" \
+    --rounds 50
+}
+
+hosts()
+{
+  "$root/tests/hosts/run.sh" --long "$build/tests/dasgd_hosts_program" \
+    "$scratch/hosts"
+}
+
+fuzz() { BUILD_DIR="$build" "$root/tests/fuzz/run.sh"; }
+
+threads()
+{
+  # MPI libraries are not made for it; checkpoints are written by a thread
+  # whether there is MPI or not.
+  local program="$scratch/threads"
+  g++ -std=c++17 -O1 -g -fsanitize=thread -I"$root/src" -I"$root/tests" \
+    "$root/tests/main.cpp" "$root/tests/wire/checkpoint_test.cpp" \
+    -o "$program" -larmadillo && "$program"
+}
+
+address()
+{
+  cmake -S "$root" --preset asan && cmake --build "$root/build-asan" \
+    --parallel "$(nproc)" && ctest --test-dir "$root/build-asan" \
+    --output-on-failure
+}
+
+growth()
+{
+  python3 "$root/tests/chaos/soak.py" \
+    --program "$build/tests/dasgd_chaos_program" --work "$scratch/growth" \
+    --massif --seconds 120
+}
+
+soak()
+{
+  python3 "$root/tests/chaos/soak.py" \
+    --program "$build/tests/dasgd_chaos_program" --work "$scratch/soak" \
+    --seconds "${SECONDS_OF_SOAK:-3600}"
+}
+
+parts=("$@")
+[ ${#parts[@]} -gt 0 ] ||
+  parts=(sim chaos hosts fuzz threads address growth soak)
+summary=()
+status=0
+for part in "${parts[@]}"; do
+  case "$part" in
+    sim | chaos | hosts | fuzz | threads | address | growth | soak) ;;
+    *)
+      echo "long.sh: there is no part '$part'; see its first lines" >&2
+      exit 2
+      ;;
+  esac
+  echo "== $part"
+  begin="$(date +%s)"
+  "$part" 2>&1 | tee "$scratch/$part.txt"
+  result=${PIPESTATUS[0]}
+  case "$result" in
+    0) word=passed ;;
+    77) word=skipped ;;
+    *)
+      word="FAILED (status $result)"
+      status=1
+      ;;
+  esac
+  summary+=("$(printf '%-8s %s, %d s' "$part" "$word" \
+    "$(($(date +%s) - begin))")")
+done
+echo "== summary (outputs are in $scratch)"
+printf '%s\n' "${summary[@]}"
+exit "$status"
