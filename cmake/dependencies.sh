@@ -158,7 +158,20 @@ need()
 # can be done without where apt does not offer it.
 want()
 {
-  [ -n "$1" ] || packages+=("${@:2}")
+  [ -n "$1" ] || [ -z "$2" ] || packages+=("${@:2}")
+}
+
+# libFuzzer comes in a package of its own, named after clang's version.
+fuzzer_found()
+{
+  compgen -G '/usr/lib/llvm-*/lib/clang/*/lib/*/libclang_rt.fuzzer*.a' |
+    head -n 1
+}
+
+fuzzer_package()
+{
+  apt-cache depends clang 2> /dev/null |
+    sed -n 's/^ *Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p' | head -n 1
 }
 
 find_missing()
@@ -223,6 +236,7 @@ find_missing()
     # reads some.
     want "$(command_found tc)" iproute2
     want "$(command_found clang++)" clang
+    want "$(fuzzer_found)" "$(fuzzer_package)"
     # To look at the page of a study as a reader does.
     want "$(command_found chromium)" chromium
   fi

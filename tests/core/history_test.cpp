@@ -100,6 +100,10 @@ TEST_CASE("a file that is no history is refused, and says where", "[core]")
   CheckComplaint("dasgd-history 2\n", "version 2 of the format");
   CheckComplaint("dasgd-history 1\nranks 0\n", "line 2: expected \"ranks\"");
   CheckComplaint("dasgd-history 1\nranks 99999999999\n", "expected \"ranks\"");
+  CheckComplaint("dasgd-history 1\nranks 99999999999999999999\n",
+      "expected \"ranks\"");
+  CheckComplaint("dasgd-history 1\nranks 2 or 3\n", "expected \"ranks\"");
+  CheckComplaint("dasgd-history -18446744073709551615\n", "not a history");
   CheckComplaint("dasgd-history 1\nranks 2\nrank 1\n", "expected \"rank 0\"");
   CheckComplaint(good.substr(0, good.size() - 4), "expected \"end\"");
   CheckComplaint("dasgd-history 1\nranks 2\nrank 0\nc 0 1\nend\n",
@@ -117,6 +121,8 @@ TEST_CASE("a file that is no history is refused, and says where", "[core]")
   CheckComplaint(rank + "s 0 1 1 0 100\n", "counted from 1");
   CheckComplaint(rank + "c 1 2\nc 0 1\n", "line 5: time runs backwards");
   CheckComplaint(rank + "c 0 1 7\n", "something follows");
+  CheckComplaint(rank + "c 0 1" + std::string(1, '\0') + " 7\n",
+      "line 4: a line has a byte of zero");
   CheckComplaint(rank + "s 0 1 2 1 100\n", "more than 1");
   CheckComplaint(rank + "s 0 1 1\n", "expected ' ' and a number");
   CheckComplaint(rank + "s 0 1 -1 1 1\n", "expected ' ' and a number");
@@ -128,6 +134,11 @@ TEST_CASE("a file that is no history is refused, and says where", "[core]")
   // Never computed; so large a count must not be walked over, either.
   CheckComplaint(rank + "a 0 1 1 1 100 1:1+18446744073709551615\nrank 1\nend\n",
       "rank 1 computed 0 gradients");
+  // Ranks that are only claimed cost nothing: this was 16 GB.
+  std::string claims = "dasgd-history 1\nranks 1048576\n";
+  for (size_t i = 0; i < 1000; ++i)
+    claims += "rank " + std::to_string(i) + "\n";
+  CheckComplaint(claims, "line 1003: expected \"rank 1000\"");
 }
 
 TEST_CASE("a history that cannot be saved or loaded says why", "[core]")

@@ -93,9 +93,8 @@ class HistoryText
     //! A whole file.
     History File()
     {
-      unsigned long long number = 0;
-      if (!Next() || std::sscanf(line.c_str(), "dasgd-history %llu", &number)
-          != 1)
+      std::uint64_t number = 0;
+      if (!Next() || !Heading("dasgd-history ", number))
         Fail("not a history: it does not begin with \"dasgd-history\"");
       if (number != Version)
       {
@@ -103,8 +102,8 @@ class HistoryText
             "but this program reads version " + std::to_string(Version) +
             "; use the dasgd that wrote it");
       }
-      if (!Next() || std::sscanf(line.c_str(), "ranks %llu", &number) != 1 ||
-          number == 0 || number > maxRanks)
+      if (!Next() || !Heading("ranks ", number) || number == 0 ||
+          number > maxRanks)
         Fail("expected \"ranks\" and a number from 1 to " +
             std::to_string(maxRanks));
       const size_t ranks = size_t(number);
@@ -129,8 +128,16 @@ class HistoryText
     //! Events up to a line that is none, or to the end.
     RankHistory Lines(const size_t ranks, const size_t rank)
     {
-      RankHistory history(ranks);
-      VersionVector version(ranks, 0);
+      // A file can claim many ranks and have none: nothing is made for those
+      // that do not occur.
+      RankHistory history;
+      VersionVector version;
+      const auto applied = [&](const size_t origin) -> std::uint64_t&
+      {
+        if (origin >= version.size())
+          version.resize(origin + 1, 0);
+        return version[origin];
+      };
       double last = 0;
       line.clear();
       while (Next() && line.size() > 1 && line[1] == ' ')
@@ -153,7 +160,7 @@ class HistoryText
         }
         history.Push(event);
         if (event.kind == HistoryEvent::Kind::Compute)
-          ++version[rank];
+          ++applied(rank);
         while (event.kind == HistoryEvent::Kind::Apply && *at != '\0')
         {
           GradientRange range;
@@ -162,15 +169,15 @@ class HistoryText
           range.count = Number('+');
           if (range.origin == rank)
             Fail("a frame brings back gradients of its own rank");
-          if (range.count == 0 || range.first != version[range.origin] + 1)
+          std::uint64_t& before = applied(range.origin);
+          if (range.count == 0 || range.first != before + 1)
           {
-            Fail("gradient " + std::to_string(version[range.origin] + 1) +
-                " of rank " + std::to_string(range.origin) + " is due");
+            Fail("gradient " + std::to_string(before + 1) + " of rank " +
+                std::to_string(range.origin) + " is due");
           }
-          if (range.count > std::numeric_limits<std::uint64_t>::max() -
-              version[range.origin])
+          if (range.count > std::numeric_limits<std::uint64_t>::max() - before)
             Fail("too many gradients");
-          version[range.origin] += range.count;
+          before += range.count;
           history.AddRange(range);
         }
         if (*at != '\0')
@@ -205,10 +212,28 @@ class HistoryText
     bool Next()
     {
       ++number;
-      if (std::getline(stream, line))
-        return true;
-      line.clear();
-      return false;
+      if (!std::getline(stream, line))
+      {
+        line.clear();
+        return false;
+      }
+      // What follows it would be read by nobody.
+      if (line.find('\0') != std::string::npos)
+        Fail("a line has a byte of zero in it");
+      return true;
+    }
+
+    //! Is the line this word and a number, and nothing more?
+    bool Heading(const std::string& word, std::uint64_t& value) const
+    {
+      if (line.compare(0, word.size(), word) != 0)
+        return false;
+      const std::string digits = line.substr(word.size());
+      if (digits.empty() || digits.size() > 18 ||
+          digits.find_first_not_of("0123456789") != std::string::npos)
+        return false;
+      value = std::stoull(digits);
+      return true;
     }
 
     double Seconds()

@@ -156,8 +156,10 @@ inline void Load(ByteInputArchive& archive,
                  std::vector<std::uint64_t>& version)
 {
   const size_t ranks = manifest.Ranks();
-  // Counters are sums of counts, so far from overflow in any real run.
+  // Counters are sums of counts, so far from overflow in any real run; and the
+  // gradients of all ranks together can be counted, too.
   constexpr std::uint64_t most = std::uint64_t(1) << 62;
+  const std::uint64_t mostGradients = most / ranks;
 
   manifest.Clear();
   version.assign(ranks, 0);
@@ -168,8 +170,9 @@ inline void Load(ByteInputArchive& archive,
     ManifestEntry entry;
     entry.origin = std::uint32_t(LoadNumber(archive, "an origin", 0,
         ranks - 1));
-    entry.first = LoadNumber(archive, "a sequence number", 1, most);
-    entry.count = LoadNumber(archive, "a count of gradients", 1, most);
+    entry.first = LoadNumber(archive, "a sequence number", 1, mostGradients);
+    entry.count = LoadNumber(archive, "a count of gradients", 1,
+        mostGradients - entry.first + 1);
     entry.points = LoadNumber(archive, "a count of points", 0, most);
     entry.epoch = LoadNumber(archive, "an epoch", 1, most);
     entry.epochPoints = LoadNumber(archive, "a count of points in an epoch", 0,
