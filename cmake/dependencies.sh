@@ -158,7 +158,7 @@ need()
 # can be done without where apt does not offer it.
 want()
 {
-  [ -n "$1" ] || [ -z "$2" ] || packages+=("${@:2}")
+  [ -n "$1" ] || packages+=("${@:2}")
 }
 
 # libFuzzer comes in a package of its own, named after clang's version.
@@ -166,12 +166,6 @@ fuzzer_found()
 {
   compgen -G '/usr/lib/llvm-*/lib/clang/*/lib/*/libclang_rt.fuzzer*.a' |
     head -n 1
-}
-
-fuzzer_package()
-{
-  apt-cache depends clang 2> /dev/null |
-    sed -n 's/^ *Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p' | head -n 1
 }
 
 find_missing()
@@ -236,7 +230,7 @@ find_missing()
     # reads some.
     want "$(command_found tc)" iproute2
     want "$(command_found clang++)" clang
-    want "$(fuzzer_found)" "$(fuzzer_package)"
+    want "$(fuzzer_found)" libclang-rt-dev
     # To look at the page of a study as a reader does.
     want "$(command_found chromium)" chromium
   fi
@@ -301,6 +295,11 @@ install_packages()
         set -- "${@/#catch2/libcatch2-dev}"
       fi ;;
   esac
+  # This one has clang's version in its name.
+  local number
+  number="$(apt-cache depends clang 2> /dev/null |
+    sed -n 's/^ *Depends: clang-\([0-9]*\)$/\1/p' | head -n 1)"
+  set -- "${@/#libclang-rt-dev/libclang-rt-${number:-14}-dev}"
   say "installing $*"
   quietly "${become_root[@]}" DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=a \
     apt-get -q -y --no-install-recommends -o Acquire::Retries=3 \

@@ -15,9 +15,10 @@
 #   growth    valgrind: is memory of a long run flat?
 #   soak      one hour at 4 ranks: memory, and drift between ranks
 #
-# BUILD_DIR  a build tree with tests (build/ in the project)
-# SEEDS      of "sim" (100000)
-# SECONDS_OF_SOAK  (3600)
+# BUILD_DIR          a build tree with tests (build/ in the project)
+# SEEDS              of "sim" (100000)
+# SECONDS_OF_SOAK    (3600)
+# SECONDS_OF_GROWTH  (180)
 
 set -uo pipefail
 
@@ -78,9 +79,27 @@ address()
 
 growth()
 {
-  python3 "$root/tests/chaos/soak.py" \
-    --program "$build/tests/dasgd_chaos_program" --work "$scratch/growth" \
-    --massif --seconds 120
+  # Snapshots of the heap of each rank: the largest in the second quarter of the
+  # run, and in the last.
+  rm -f "$scratch"/massif.* "$scratch/growth.checkpoint"
+  mpiexec -n 2 valgrind --tool=massif --massif-out-file="$scratch/massif.%p" \
+    "$build/tests/dasgd_chaos_program" soak "$scratch/growth.checkpoint" 10 \
+    "${SECONDS_OF_GROWTH:-180}" 60 complete || return 1
+  local file status=0
+  for file in "$scratch"/massif.*; do
+    sed -n 's/^mem_heap_B=//p' "$file" | awk '
+      { heap[NR] = $1 }
+      END {
+        for (i = 1; i <= NR; ++i) {
+          if (i > NR / 4 && i <= NR / 2 && heap[i] > early) early = heap[i]
+          if (i > 3 * NR / 4 && heap[i] > late) late = heap[i]
+        }
+        printf "heap of a rank: at most %d bytes in the second quarter of " \
+          "the run, %d in the last\n", early, late
+        exit !(NR > 8 && late <= 1.01 * early)
+      }' || status=1
+  done
+  return "$status"
 }
 
 soak()
