@@ -84,6 +84,8 @@ class ProgressLine
                   const double)
   {
     epoch = number;
+    if (steps == 0)
+      before = (number - 1) * epochPoints; // Of a training that goes on.
     return false;
   }
 
@@ -116,7 +118,8 @@ class ProgressLine
     line += text;
     if (points > 0 && done > 0)
     {
-      const double left = seconds * std::max(0.0, double(points) / done - 1);
+      const double left = seconds * std::max(0.0, (double(points) -
+          double(before)) / done - 1);
       std::snprintf(text, sizeof(text), "  %d:%02d left", int(left / 60),
           int(left) % 60);
       line += text;
@@ -148,6 +151,7 @@ class ProgressLine
   Clock::time_point printed;
   size_t width = 0;
   size_t epoch = 1;
+  size_t before = 0;
   size_t steps = 0;
   size_t epochSteps = 0;
   double sum = 0;

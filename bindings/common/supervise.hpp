@@ -20,6 +20,8 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,22 +45,41 @@ class MpirunFilter
     return out;
   }
 
-  //! What was held back to the end.
+  //! What was held back: to the end, or for too long.
   std::string Rest()
   {
     const std::string rest = block + line;
+    fresh = line.empty();
     block.clear();
     line.clear();
     return rest;
   }
 
-  //! Which rank died, and how; empty if mpirun did not say so.
+  //! Which rank died, and how; empty if mpirun did not say so.  MPICH's does
+  //! not say which.
   const std::string& Rank() const { return rank; }
   const std::string& Cause() const { return cause; }
 
  private:
   void Take(const char c, std::string& out)
   {
+    recent += c;
+    if (c == '\n')
+    {
+      const std::string mark = "EXIT STRING: ";
+      const size_t at = recent.find(mark);
+      if (at != std::string::npos && recent.find("(signal ") !=
+          std::string::npos)
+      {
+        const size_t begin = recent.find("(signal ") + 1;
+        cause = recent.substr(begin, recent.find(')') - begin) + ", " +
+            recent.substr(at + mark.size(), recent.find(" (signal ") - at -
+            mark.size());
+      }
+      recent.clear();
+    }
+    else if (recent.size() > 1000)
+      recent.clear();
     line += c;
     if (c != '\n')
     {
@@ -126,11 +147,13 @@ class MpirunFilter
   bool fresh = true;
   //! Lines since a rule.
   std::string block;
+  //! The line so far, whether it is held back or not.
+  std::string recent;
   std::string rank;
   std::string cause;
 };
 
-//! The job that a signal is passed on to; 0 if there is none.
+//! The job that a signal is passed on to, and the last signal; 0 if none.
 inline volatile sig_atomic_t& SupervisedJob()
 {
   static volatile sig_atomic_t job = 0;
@@ -142,7 +165,16 @@ inline volatile sig_atomic_t& SupervisorSignal()
   return number;
 }
 
-//! How old a file is, in words; empty if there is none.
+//! What stands for the content of a file: another one has another.
+inline std::string Mark(const std::string& path)
+{
+  struct stat status;
+  return (stat(path.c_str(), &status) != 0) ? "" :
+      std::to_string(status.st_ino) + " " + std::to_string(
+      status.st_mtim.tv_sec) + " " + std::to_string(status.st_mtim.tv_nsec);
+}
+
+//! How old a file is, in words.
 inline std::string Age(const std::string& path)
 {
   struct stat status;
@@ -151,6 +183,113 @@ inline std::string Age(const std::string& path)
   const double seconds = std::max(0.0, std::difftime(std::time(nullptr),
       status.st_mtime));
   return std::to_string(size_t(seconds)) + " s ago";
+}
+
+//! How a job ended.
+struct JobEnd
+{
+  //! As of a shell: 128 and more for a signal.
+  int status = 0;
+  //! Did a rank die, which one, and of what?
+  bool died = false;
+  std::string rank;
+  std::string cause;
+};
+
+/**
+ * Run a command to its end, with its standard error passed on.
+ *
+ * @return False if it could not be started, with errno set.
+ */
+inline bool RunJob(std::vector<std::string>& command, JobEnd& end)
+{
+  int started[2], errors[2];
+  if (pipe(started) != 0 || pipe(errors) != 0)
+    return false;
+  // A signal in between must reach the right one of the two.
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t child = fork();
+  if (child == 0)
+  {
+    for (const int number : { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2,
+        SIGPIPE })
+      std::signal(number, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    // Whatever happens to this program, its job does not outlive it.
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    close(started[0]);
+    close(errors[0]);
+    fcntl(started[1], F_SETFD, FD_CLOEXEC); // Closed if all goes well.
+    dup2(errors[1], STDERR_FILENO);
+    close(errors[1]);
+    std::vector<char*> argv;
+    for (std::string& word : command)
+      argv.push_back(&word[0]);
+    argv.push_back(nullptr);
+    execvp(argv[0], argv.data());
+    const int reason = errno;
+    _exit(write(started[1], &reason, sizeof(reason)) < 0 ? 126 : 127);
+  }
+  SupervisedJob() = (child > 0) ? child : 0;
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  close(started[1]);
+  close(errors[1]);
+  int reason = 0;
+  ssize_t length = 0;
+  while (child > 0 && (length = read(started[0], &reason,
+      sizeof(reason))) < 0 && errno == EINTR) { }
+  close(started[0]);
+
+  MpirunFilter filter;
+  const auto print = [](const std::string& text)
+  {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+  };
+  int status = 0;
+  bool over = (child < 0);
+  char bytes[4096];
+  for (;;)
+  {
+    pollfd look = { errors[0], POLLIN, 0 };
+    const int ready = poll(&look, 1, 1000);
+    if (ready > 0)
+    {
+      length = read(errors[0], bytes, sizeof(bytes));
+      if (length > 0)
+        print(filter.Take(bytes, size_t(length)));
+      else if (length == 0 || errno != EINTR)
+        break;
+    }
+    else if (ready == 0)
+    {
+      // Nobody has to wait for what cannot be told from a message of mpirun;
+      // nor for somebody else who has its standard error.
+      print(filter.Rest());
+      over = over || waitpid(child, &status, WNOHANG) == child;
+      if (over)
+        break;
+    }
+    else if (errno != EINTR)
+      break;
+  }
+  close(errors[0]);
+  print(filter.Rest());
+  while (!over && waitpid(child, &status, 0) < 0 && errno == EINTR) { }
+  SupervisedJob() = 0;
+  if (child < 0 || reason != 0)
+  {
+    errno = (child < 0) ? EAGAIN : reason;
+    return false;
+  }
+  end.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
+      WEXITSTATUS(status);
+  end.rank = filter.Rank();
+  end.cause = filter.Cause();
+  end.died = !end.cause.empty() || (end.status > 128 && end.status < 160);
+  return true;
 }
 
 /**
@@ -167,116 +306,72 @@ inline int Supervise(std::vector<std::string> command,
                      const size_t restarts)
 {
   setenv("DASGD_SUPERVISED", "1", 1);
+  std::signal(SIGPIPE, SIG_IGN);
   struct sigaction pass = { };
-  pass.sa_handler = [](const int number)
+  pass.sa_flags = SA_SIGINFO;
+  pass.sa_sigaction = [](const int number, siginfo_t* info, void*)
   {
     SupervisorSignal() = number;
-    if (SupervisedJob() > 0)
+    // What comes from the terminal has reached mpirun as well, which takes a
+    // second one for a reason to leave at once, without its ranks.
+    if (SupervisedJob() > 0 && info->si_code != SI_KERNEL)
       kill(pid_t(SupervisedJob()), number);
   };
   for (const int number : { SIGTERM, SIGINT, SIGHUP })
     sigaction(number, &pass, nullptr);
+  struct sigaction user = pass;
+  user.sa_sigaction = [](const int number, siginfo_t*, void*)
+  {
+    if (SupervisedJob() > 0)
+      kill(pid_t(SupervisedJob()), number);
+  };
+  for (const int number : { SIGUSR1, SIGUSR2 })
+    sigaction(number, &user, nullptr);
 
+  // What is to be ignored is what there is now.
+  const bool anew = std::find(command.begin(), command.end(), "--restart") !=
+      command.end();
+  const std::string ignored = anew ? Mark(checkpoint) : "";
   for (size_t again = 0; ; ++again)
   {
-    int started[2], errors[2];
-    if (pipe(started) != 0 || pipe(errors) != 0)
+    JobEnd end;
+    if (!RunJob(command, end))
       return -1;
-    const pid_t child = fork();
-    if (child < 0)
-      return -1;
-    if (child == 0)
-    {
-      for (const int number : { SIGTERM, SIGINT, SIGHUP })
-        std::signal(number, SIG_DFL);
-      // Closed by the exec that it would tell the failure of.
-      close(started[0]);
-      fcntl(started[1], F_SETFD, FD_CLOEXEC);
-      dup2(errors[1], STDERR_FILENO);
-      close(errors[0]);
-      close(errors[1]);
-      std::vector<char*> argv;
-      for (std::string& word : command)
-        argv.push_back(&word[0]);
-      argv.push_back(nullptr);
-      execvp(argv[0], argv.data());
-      const int reason = errno;
-      if (write(started[1], &reason, sizeof(reason)) < 0)
-        _exit(126);
-      _exit(127);
-    }
-    SupervisedJob() = child;
     if (SupervisorSignal() != 0)
-      kill(child, SupervisorSignal());
-    close(started[1]);
-    close(errors[1]);
-    int reason = 0;
-    if (read(started[0], &reason, sizeof(reason)) != ssize_t(sizeof(reason)))
-      reason = 0;
-    close(started[0]);
+      return (end.status != 0) ? end.status : 128 + SupervisorSignal();
+    if (end.status == 0 || !end.died)
+      return end.status;
 
-    MpirunFilter filter;
-    char bytes[4096];
-    const auto print = [](const std::string& text)
-    {
-      std::fwrite(text.data(), 1, text.size(), stderr);
-      std::fflush(stderr);
-    };
-    for (;;)
-    {
-      const ssize_t length = read(errors[0], bytes, sizeof(bytes));
-      if (length > 0)
-        print(filter.Take(bytes, size_t(length)));
-      else if (length == 0 || errno != EINTR)
-        break;
-    }
-    close(errors[0]);
-    print(filter.Rest());
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) { }
-    SupervisedJob() = 0;
-    if (reason != 0)
-    {
-      errno = reason;
-      return -1;
-    }
-
-    const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
-        WEXITSTATUS(status);
-    const bool died = !filter.Rank().empty() || code > 128;
-    if (code == 0 || !died || SupervisorSignal() != 0)
-      return (code == 0 && SupervisorSignal() != 0) ?
-          128 + SupervisorSignal() : code;
-
+    const std::string mark = Mark(checkpoint);
+    const bool there = !mark.empty() && mark != ignored;
     std::string line = "dasgd: ";
-    line += filter.Rank().empty() ? "the job died (status " +
-        std::to_string(code) + ")" : "rank " + filter.Rank() + " died (" +
-        filter.Cause() + "), and the job with it";
-    const std::string age = Age(checkpoint);
-    line += age.empty() ? "; there is no checkpoint in " + checkpoint + " yet" :
-        "; the last checkpoint is " + checkpoint + ", of " + age;
+    line += end.cause.empty() ? "the job died (status " +
+        std::to_string(end.status) + ")" : (end.rank.empty() ? "a rank" :
+        "rank " + end.rank) + " died (" + end.cause + "), and the job with it";
+    line += there ? "; the last checkpoint is " + checkpoint + ", of " +
+        Age(checkpoint) : "; there is no checkpoint of it in " + checkpoint +
+        " yet";
     const bool more = (again < restarts);
     if (more)
     {
-      line += "; starting again" + std::string(age.empty() ? "" : " from it") +
-          " (" + std::to_string(again + 1) + " of " +
-          std::to_string(restarts) + ")";
+      line += "; starting again" + std::string(there ? " from it" : "") + " (" +
+          std::to_string(again + 1) + " of " + std::to_string(restarts) + ")";
     }
     else if (restarts > 0)
-      line += "; it has been started again " + std::to_string(restarts) +
-          " times";
-    else if (!age.empty())
-      line += "; the same command goes on from it";
-    print(line + "\n");
-    if (!more)
-      return code;
-    // What was to be ignored was what there was at first.
-    for (size_t i = 0; i < command.size(); )
     {
-      if (command[i] == "--restart")
-        command.erase(command.begin() + std::ptrdiff_t(i));
-      else
-        ++i;
+      line += "; it has been started again " + std::to_string(restarts) +
+          (restarts == 1 ? " time" : " times");
+    }
+    else if (there)
+      line += "; the same command goes on from it";
+    std::fputs((line + "\n").c_str(), stderr);
+    std::fflush(stderr);
+    if (!more)
+      return end.status;
+    if (there)
+    {
+      command.erase(std::remove(command.begin(), command.end(), "--restart"),
+          command.end());
     }
   }
 }

@@ -82,15 +82,15 @@ inline void CheckTraining(mlpack::util::Params& params)
   {
     if (params.Has(name) && !params.Has("checkpoint_file"))
     {
-      throw std::invalid_argument("'--" + std::string(name) + "' is of use only "
-          "with '--checkpoint_file'; give that as well!");
+      throw std::invalid_argument("'--" + std::string(name) + "' is of use "
+          "only with '--checkpoint_file'; give that as well!");
     }
   }
-  if (params.Has("restarts") && !params.Has("ranks"))
+  if (params.Has("restarts") && params.Get<int>("ranks") < 2)
   {
-    throw std::invalid_argument("'--restarts' is of use only with '--ranks': "
-        "what was started by somebody else's mpirun cannot start itself again; "
-        "give '--ranks', without mpirun!");
+    throw std::invalid_argument("'--restarts' is of use only with '--ranks' of "
+        "2 and more: others are not started by this program, and cannot be "
+        "started again by it; give '--ranks', without mpirun!");
   }
   RequireParamInSet<std::string>(params, "update",
       { "sgd", "momentum", "adam" }, true, "unknown update");
@@ -143,11 +143,8 @@ inline void CheckTraining(mlpack::util::Params& params)
         std::filesystem::is_directory(folder, ignored) &&
         !std::filesystem::is_directory(path, ignored))
     {
-      if (!Launched() || Rank() == 0)
-      {
-        mlpack::Log::Warn << "no checkpoint can be written to '" << path
-            << "' at present: " << reason << std::endl;
-      }
+      mlpack::Log::Warn << "no checkpoint can be written to '" << path
+          << "' at present: " << reason << std::endl;
       reason.clear();
     }
     if (!reason.empty())

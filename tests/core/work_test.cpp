@@ -252,6 +252,33 @@ TEST_CASE("a rank can go where another was", "[core]")
   }
 }
 
+TEST_CASE("passes end as often as all points were walked past", "[core]")
+{
+  for (const Data data : { Data::Replicated, Data::Sharded })
+  {
+    for (const Sharing sharing : { Sharing::Static, Sharing::Dynamic })
+    {
+      for (const std::uint64_t before : { 0, 57, 150, 1000 })
+      {
+        for (size_t rank = 0; rank < 2; ++rank)
+        {
+          Work work({ 203, 203 }, rank, data, sharing, 5, 0, before);
+          size_t passes = 0;
+          while (work.Walked() < 10 * 203)
+          {
+            work.Next(before);
+            passes += work.PassEnded();
+          }
+          INFO(ToString(data) << ", " << ToString(sharing) << ", " << before
+              << " before, rank " << rank);
+          CHECK(passes >= 9);
+          CHECK(passes <= 11);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("an epoch that had begun before is completed first", "[core]")
 {
   for (size_t ranks = 1; ranks <= 6; ++ranks)

@@ -114,10 +114,16 @@ int main(int argc, char** argv)
   if (exact ? report.Points() != optimizer.MaxIterations() :
       report.Points() < optimizer.MaxIterations())
     wrong += std::to_string(report.Points()) + " points were counted; ";
+  for (const dasgd::RankReport& each : report.ranks)
+  {
+    if (each.staleness.Measured() + each.staleness.Skipped() !=
+        report.Gradients())
+      wrong += "staleness is not accounted for; ";
+  }
   if (report.Deviation() != 0)
     wrong += "models differ; ";
-  // When the work is divided anew, a rank may not get as far as the step that it
-  // dies at.
+  // When the work is divided anew, a rank may not get as far as the step at
+  // which it dies.
   if (!std::includes(due.begin(), due.end(), report.lost.begin(),
       report.lost.end()))
     wrong += "other ranks were lost; ";

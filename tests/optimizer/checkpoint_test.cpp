@@ -205,6 +205,49 @@ TEST_CASE("A resumed training counts on, at any number of ranks",
   }
 }
 
+TEST_CASE("Every point is visited once in every epoch, over two lives",
+    "[checkpoint]")
+{
+  // As many ranks, each with its own part of the work: what the checkpoint
+  // knows of the first life, and all of the second.
+  for (const dasgd::Data data : { dasgd::Data::Replicated,
+      dasgd::Data::Sharded })
+  {
+    const Scratch file("visits");
+    const size_t epochs = 1500;
+    Mortal<ens::VanillaUpdate> first(file.path), second(file.path);
+    for (Mortal<ens::VanillaUpdate>* run : { &first, &second })
+    {
+      run->optimizer.Data() = data;
+      run->optimizer.MaxIterations() = epochs * 203 *
+          (data == dasgd::Data::Sharded ? Ranks() : 1);
+      run->probe.keepOrder = true;
+      run->optimizer.StepSize() /= double(Ranks());
+    }
+    first.Die(100);
+    std::vector<double> known(Ranks(), 0);
+    if (Rank() == 0)
+    {
+      const std::vector<std::uint8_t> bytes = dasgd::ReadCheckpoint(file.path,
+          48);
+      const dasgd::Checkpoint saved = dasgd::checkpoint::Decode(bytes);
+      for (size_t i = 0; i < Ranks(); ++i)
+        known[i] = double(saved.progress.points[i]);
+    }
+    MPI_Bcast(known.data(), int(Ranks()), MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    CHECK(second.Run().kind == Ending::Returned);
+
+    std::vector<size_t> visits = second.probe.visits;
+    REQUIRE(first.probe.order.size() >= known[Rank()]);
+    for (size_t i = 0; i < size_t(known[Rank()]); ++i)
+      ++visits[first.probe.order[i]];
+    if (data == dasgd::Data::Replicated)
+      SumUp(visits);
+    CHECK(visits == std::vector<size_t>(203, epochs));
+    CHECK(second.optimizer.Report().pointsBefore > 0);
+  }
+}
+
 TEST_CASE("A training that has ended is not trained again, but trained on",
     "[checkpoint]")
 {
@@ -367,9 +410,9 @@ TEST_CASE("A checkpoint that cannot be written is a warning", "[checkpoint]")
     // Once, however often it was tried.
     const std::string text = said.str();
     INFO(text);
-    CHECK(text.find("no checkpoint in") != std::string::npos);
+    CHECK(text.find("no checkpoint: ") != std::string::npos);
     CHECK(text.find("the training goes on") != std::string::npos);
-    CHECK(text.find("no checkpoint in") == text.rfind("no checkpoint in"));
+    CHECK(text.find("no checkpoint: ") == text.rfind("no checkpoint: "));
   }
   Forget();
 }

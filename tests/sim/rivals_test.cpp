@@ -64,6 +64,8 @@ void PlayMany(const std::uint64_t count)
     SimRun run = DrawFor<RuleType>(seed);
     typename RuleType::Options options;
     Vary(options, run.script, seed);
+    // It may have become one more rank.
+    run.machine.computeSeconds.resize(run.script.ranks, 1);
     PlayRival<RuleType>(run, options);
     INFO("seed " << seed << " (" << run.script.Text() << ")");
     CHECK(run.broken == "");

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 using namespace dasgd;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -42,6 +43,7 @@ struct Sample
     state.lastObjective = 3.5;
     state.hasLast = true;
     state.seed = 99;
+    state.shuffled = 8;
     state.givenStep = 0.1;
     state.stepSize = 0.05;
     state.smoothness = 7;
@@ -104,6 +106,7 @@ TEST_CASE("a checkpoint is read as it was written", "[wire]")
   CHECK(read.lastObjective == state.lastObjective);
   CHECK(read.hasLast == state.hasLast);
   CHECK(read.seed == state.seed);
+  CHECK(read.shuffled == state.shuffled);
   CHECK(read.givenStep == state.givenStep);
   CHECK(read.stepSize == state.stepSize);
   CHECK(read.smoothness == state.smoothness);
@@ -217,8 +220,19 @@ TEST_CASE("checkpoints are written beside the training", "[wire]")
     CHECK(writer.Warning() == "");
     CHECK_FALSE(fs::exists(part));
     CHECK(fs::exists(other));
-    const std::vector<std::uint8_t> bytes = ReadCheckpoint(path);
+    const std::vector<std::uint8_t> bytes = ReadCheckpoint(path, 48);
     CHECK(checkpoint::Decode(bytes).points == 66);
+
+    // A file that is far too large is not read, whatever its header says.
+    const std::string large = (folder / "large").string();
+    fs::copy_file(path, large);
+    fs::resize_file(large, std::uint64_t(1) << 40);
+    checkpoint::Header header;
+    header.bytes = (std::uint64_t(1) << 40) - sizeof(header);
+    std::fstream(large, std::ios::in | std::ios::out | std::ios::binary).write(
+        reinterpret_cast<const char*>(&header), sizeof(header));
+    CHECK_THROWS_WITH(ReadCheckpoint(large, 48), ContainsSubstring("too much"));
+    fs::remove(large);
 
     // A target that cannot be written leaves the old one.
     fs::create_directories(folder / "folder");
@@ -233,7 +247,7 @@ TEST_CASE("checkpoints are written beside the training", "[wire]")
   for (const auto& entry : fs::directory_iterator(folder))
     files += entry.is_regular_file();
   CHECK(files == 2);
-  CHECK(ReadCheckpoint((folder / "absent").string()).empty());
-  CHECK_THROWS_AS(ReadCheckpoint(folder.string()), CheckpointError);
+  CHECK(ReadCheckpoint((folder / "absent").string(), 48).empty());
+  CHECK_THROWS_AS(ReadCheckpoint(folder.string(), 48), CheckpointError);
   fs::remove_all(folder);
 }

@@ -171,7 +171,7 @@ struct Asynchronous
       }
       catch (const mpi::RankLost&)
       {
-        problem.Interrupted(worker.Exception());
+        problem.Interrupted(worker.Counts(), worker.Exception());
         throw;
       }
 

@@ -64,9 +64,12 @@ class Report
   bool resumed = false;
   std::uint64_t resumes = 0;
   std::uint64_t ranksBefore = 0;
+  std::uint64_t gradientsResumed = 0;
+  double secondsBefore = 0;
+  //! Gradients and points that are not in `ranks`, since they were before a
+  //! resume or the death of a rank.
   std::uint64_t gradientsBefore = 0;
   std::uint64_t pointsBefore = 0;
-  double secondsBefore = 0;
 
   //! Ranks that died in the run, by their numbers at its start; those that were
   //! left have new ones.

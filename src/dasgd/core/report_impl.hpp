@@ -304,6 +304,7 @@ inline std::string Report::Json() const
       << "  \"resumed\": " << (resumed ? "true" : "false") << ",\n"
       << "  \"resumes\": " << resumes << ",\n"
       << "  \"ranks_before\": " << ranksBefore << ",\n"
+      << "  \"gradients_resumed\": " << gradientsResumed << ",\n"
       << "  \"gradients_before\": " << gradientsBefore << ",\n"
       << "  \"points_before\": " << pointsBefore << ",\n"
       << "  \"seconds_before\": " << JsonNumber(secondsBefore) << ",\n"
@@ -313,7 +314,6 @@ inline std::string Report::Json() const
   out << "],\n"
       << "  \"gradients_lost\": " << gradientsLost << ",\n"
       << "  \"per_rank\": [";
-
   for (size_t i = 0; i < ranks.size(); ++i)
   {
     const RankReport& r = ranks[i];
@@ -378,13 +378,13 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
       << " gradients, " << report.Points() << " points ("
       << Short(double(report.Points()) / double(std::max<std::uint64_t>(1,
           report.epochPoints))) << " epochs), " << Short(report.seconds)
-      << " s, " << Short(double(report.Gradients() - report.gradientsBefore) /
+      << " s, " << Short(double(report.Gradients() - report.gradientsResumed) /
           std::max(report.seconds, 1e-9)) << " gradients/s\n";
   if (report.resumed)
   {
     out << "resumed from " << report.checkpointFile << ": "
-        << report.gradientsBefore << " gradients and " << report.pointsBefore
-        << " points were behind it, of " << report.ranksBefore << " rank"
+        << report.gradientsResumed << " gradients were behind it, of "
+        << report.ranksBefore << " rank"
         << (report.ranksBefore == 1 ? "" : "s") << " in "
         << Short(report.secondsBefore) << " s; the seconds and the table below "
         << "are of what came after\n";

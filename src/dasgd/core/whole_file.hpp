@@ -30,19 +30,8 @@ namespace dasgd {
 class WholeFile
 {
  public:
-  explicit WholeFile(const std::string& given) : target(given)
+  explicit WholeFile(const std::string& given) : target(Resolve(given))
   {
-    // A link stays a link: what it points to is replaced, or made.
-    std::error_code failed;
-    for (size_t i = 0; i < 40 && std::filesystem::is_symlink(target, failed);
-        ++i)
-    {
-      const std::filesystem::path next = std::filesystem::read_symlink(target,
-          failed);
-      if (failed)
-        break;
-      target = (std::filesystem::path(target).parent_path() / next).string();
-    }
     struct stat status;
     direct = stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
     path = direct ? target : Temporary(target);
@@ -98,8 +87,9 @@ class WholeFile
 
   //! Remove what processes that were killed have left of the same file; call it
   //! only if nobody else is writing it.
-  static void RemoveParts(const std::string& target)
+  static void RemoveParts(const std::string& given)
   {
+    const std::string target = Resolve(given);
     const std::string end = ".part." + target.substr(Begin(target));
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(Folder(target),
@@ -136,6 +126,22 @@ class WholeFile
   }
 
  private:
+  //! A link stays a link: what it points to is replaced, or made.
+  static std::string Resolve(std::string target)
+  {
+    std::error_code failed;
+    for (size_t i = 0; i < 40 && std::filesystem::is_symlink(target, failed);
+        ++i)
+    {
+      const std::filesystem::path next = std::filesystem::read_symlink(target,
+          failed);
+      if (failed)
+        break;
+      target = (std::filesystem::path(target).parent_path() / next).string();
+    }
+    return target;
+  }
+
   //! Beside the target, and with its ending, which tells the format.
   static std::string Temporary(const std::string& target)
   {

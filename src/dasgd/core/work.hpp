@@ -203,6 +203,8 @@ class Work
   //! How many passes have ended?
   std::uint64_t Passes() const { return (walked > 0) ? Passed() / held : 0; }
 
+  //! MaxIterations(), as it is counted here.
+  size_t Budget() const { return maxIterations; }
   //! Points that were visited before this division of the work.
   std::uint64_t Before() const { return before; }
   //! Epochs, from 0, that had ended by then.
@@ -228,8 +230,9 @@ class Work
         ShortEnd(slice + 1, left) - ShortEnd(slice, left);
     if (data == Data::Replicated && sharing == Sharing::Static)
       cursor = size_t(begins[slice]);
-    // What is left out of an epoch that had begun before counts as passed.
-    if (done > epoch * all)
+    // What is left out of an epoch that had begun before counts as passed;
+    // where epochs are not divided, a rank leaves nothing out.
+    if (sharing == Sharing::Static && done > epoch * all)
       skipped = whole - std::min(whole, leftInEpoch);
     // A slice may have no part in it.
     if (leftInEpoch == 0 && left > 0)

@@ -88,14 +88,6 @@ void Visit(PolicyType& policy, ActionType&& action)
   }
 }
 
-//! Is everything known that a policy remembers?
-template<typename UpdatePolicyType, typename PolicyType>
-constexpr bool Known()
-{
-  return std::is_same<UpdatePolicyType, ens::VanillaUpdate>::value ||
-      Exists<Member<PolicyType, 0>>::value;
-}
-
 } // namespace memory
 } // namespace dasgd
 

@@ -89,19 +89,11 @@ class SeparableProblem
   {
     if (thrown)
       std::rethrow_exception(std::exchange(thrown, nullptr));
-    if (resumed)
-    {
-      RestorePolicy(*resumed);
+    if (std::exchange(resumed, false))
       RestoreOrder();
-      resumed = nullptr;
-    }
-    if (begun)
-    {
-      // After the death of a rank: all in the same order again.
-      ShuffleTo(catchUp);
+    ShuffleTo(catchUp); // After the death of a rank: all in one order again.
+    if (std::exchange(begun, true))
       return;
-    }
-    begun = true;
     callbacks.BeginOptimization(iterate);
     Note(callbacks.BeginEpoch(iterate, size_t(epoch), 0));
   }
@@ -124,9 +116,12 @@ class SeparableProblem
   //! Save checkpoints from now on.
   void SaveTo(CheckpointWriter& writer) { saver = &writer; }
 
-  //! The run ended before its time; this was thrown in it, if anything was.
-  void Interrupted(const std::exception_ptr& exception)
+  //! The run ended before its time, with these counts; this was thrown in it,
+  //! if anything was.
+  void Interrupted(const RankReport& counts,
+                   const std::exception_ptr& exception)
   {
+    savedAt.staleness = counts.staleness;
     if (exception)
       thrown = exception;
   }
@@ -137,11 +132,11 @@ class SeparableProblem
     return std::accumulate(version.begin(), version.end(), saved.gradients);
   }
 
+  //! How many of each origin, since this run began.
+  const VersionVector& Version() const { return version; }
+
   //! Points that this rank holds.
   size_t PointsHeld() const { return function.NumFunctions(); }
-
-  //! The same by origin, since this run began.
-  const VersionVector& Version() const { return version; }
 
   /**
    * Go on after the death of a rank, as one of those that are left, with the
@@ -166,14 +161,13 @@ class SeparableProblem
     ownEpoch = ownPoints = 0;
     ownObjective = 0;
     Restore(now, now.progress);
-    resumed = nullptr; // Policy and order are this rank's own.
+    resumed = false; // The order is known.
     catchUp = times;
     mustShuffle = optimizer.Shuffle();
   }
 
   /**
-   * Go on from a checkpoint, which is to stay until Begin(), and whose iterate
-   * stands in its place already.
+   * Go on from a checkpoint, whose iterate stands in its place already.
    *
    * @param state The progress that the work was divided with: that of the
    *     checkpoint, or what follows from it for these ranks.
@@ -195,7 +189,34 @@ class SeparableProblem
     }
     if (from.finished && from.reason == StopReason::Tolerance)
       Judge(StopReason::Tolerance, from.stopValue, "");
-    resumed = &from;
+    resumed = true;
+    shuffledBefore = from.shuffled;
+  }
+
+  //! The policy remembers what it did; another one starts afresh.
+  void RestorePolicy(const Checkpoint& from)
+  {
+    (void) from;
+    if constexpr (Remembers())
+    {
+      if (from.policy != PolicyName())
+        return;
+      size_t vector = 0, number = 0;
+      memory::Visit(updatePolicy, [&](auto& member)
+      {
+        if constexpr (arma::is_arma_type<std::decay_t<decltype(member)>>::value)
+        {
+          if (++vector < from.vectors.size())
+          {
+            member.set_size(iterate.n_rows, iterate.n_cols);
+            std::memcpy(member.memptr(), from.vectors[vector],
+                size_t(from.VectorBytes()));
+          }
+        }
+        else if (number < from.policyNumbers.size())
+          member = size_t(from.policyNumbers[number++]);
+      });
+    }
   }
 
   //! Save a checkpoint, if they are saved; the last one says how it ended, and
@@ -224,7 +245,6 @@ class SeparableProblem
       savedAt.staleness = (*live)->staleness;
     if (end)
     {
-      savedAt.staleness = end->counts.staleness;
       savedAt.finished = true;
       savedAt.reason = end->stopped ? end->stop.reason : StopReason::Budget;
       savedAt.stopValue = end->stop.value;
@@ -390,8 +410,8 @@ class SeparableProblem
     if (!problem.empty())
     {
       // Not through ens::Warn, which is silent in most programs.
-      std::cerr << name << ": no checkpoint in " << saver->Path() << ": "
-          << problem << "; the training goes on without." << std::endl;
+      std::cerr << name << ": no checkpoint: " << problem << "; the training "
+          << "goes on without." << std::endl;
     }
   }
 
@@ -412,7 +432,8 @@ class SeparableProblem
     // Nothing of a next epoch is known.  At one rank do as ens::SGD does: it
     // forgets the last epoch's objective at the end of that epoch.
     const bool forgets = (ranks == 1) && (!ensmallen::keepsLastObjective ||
-        progress.Points() != optimizer.MaxIterations());
+        progress.Points() != (work.Before() > 0 ? work.Budget() :
+        optimizer.MaxIterations()));
     return (hasLast && !forgets) ? lastObjective : ElemType(0);
   }
 
@@ -491,57 +512,28 @@ class SeparableProblem
     return memory::Exists<memory::Member<UpdateType, 0>>::value;
   }
 
-  //! The policy remembers what it did; afresh, if it is another one.
-  void RestorePolicy(const Checkpoint& from)
-  {
-    (void) from;
-    if constexpr (Remembers())
-    {
-      if (from.policy != PolicyName())
-        return;
-      size_t vector = 0, number = 0;
-      memory::Visit(updatePolicy, [&](auto& member)
-      {
-        if constexpr (arma::is_arma_type<std::decay_t<decltype(member)>>::value)
-        {
-          if (++vector < from.vectors.size())
-          {
-            member.set_size(iterate.n_rows, iterate.n_cols);
-            std::memcpy(member.memptr(), from.vectors[vector],
-                size_t(from.VectorBytes()));
-          }
-        }
-        else if (number < from.policyNumbers.size())
-          member = size_t(from.policyNumbers[number++]);
-      });
-    }
-  }
-
-  //! Shuffle as often as it was done.
+  /**
+   * Shuffle as often as it was done, so that points are in the order in which
+   * they were; or, if ranks have new parts of the work, in one that has not
+   * been.
+   */
   void RestoreOrder()
   {
-    // Points in the order in which they were, or, if ranks have new parts of
-    // the work, in one that has not been.
-    mustShuffle = optimizer.Shuffle() && (ranks > 1 || work.Before() > 0);
-    std::uint64_t times = (ranks > 1) ? work.Passes() :
-        progress.CurrentEpoch() - 1 - work.EpochsBefore();
-    if (optimizer.Shuffle() && work.Walked() > 0)
-    {
-      if (ranks == 1 && mustShuffle)
-      {
-        ++times;
-        mustShuffle = false;
-      }
-      for (std::uint64_t i = 0; i < times; ++i)
-        Shuffle();
-      // On several ranks the next one comes with the next gradient, but only
-      // the first is due at once.
-      if (ranks > 1 && !work.PassEnded())
-      {
-        Shuffle();
-        mustShuffle = false;
-      }
-    }
+    if (!optimizer.Shuffle())
+      return;
+    ShuffleTo(shuffledBefore);
+    // Several ranks shuffle before their first gradient and after each pass,
+    // when the next gradient comes; one does so after each epoch, and first of
+    // all if it goes on with others' work.
+    mustShuffle = (ranks > 1 || work.Before() > 0);
+    if (work.Walked() == 0)
+      return;
+    const std::uint64_t times = (ranks > 1) ? work.Passes() +
+        !work.PassEnded() : progress.CurrentEpoch() - 1 - work.EpochsBefore() +
+        mustShuffle;
+    mustShuffle = (ranks > 1 && work.PassEnded());
+    for (std::uint64_t i = 0; i < times; ++i)
+      Shuffle();
   }
 
   static std::string PolicyName() { return typeid(UpdateType).name(); }
@@ -590,6 +582,7 @@ class SeparableProblem
   {
     if (ranks == 1 && !seeded)
     {
+      ++shuffles;
       function.Shuffle();
       return;
     }
@@ -640,8 +633,10 @@ class SeparableProblem
   Checkpoint saved;
   Checkpoint savedAt;
   const RankReport* const* live = nullptr;
-  //! What this run goes on from, until it has begun.
-  const Checkpoint* resumed = nullptr;
+  //! Is the order of points to be restored when the run begins, and how often
+  //! had it been shuffled before the work was divided?
+  bool resumed = false;
+  std::uint64_t shuffledBefore = 0;
   std::chrono::steady_clock::time_point startedAt;
   //! Has the run begun, and how often must the order be shuffled if so?
   bool begun = false;

@@ -133,6 +133,14 @@ class Training
                            size_t elementBytes,
                            const Checkpoint* from);
 
+  //! Is there a model in every rank that a training can go on from?
+  static constexpr bool resumable = covered;
+
+  //! Rank 0's bytes become everyone's; throws on all ranks if one cannot have
+  //! them.
+  static void ShareCheckpoint(const MpiCommunicator& comm,
+                              std::vector<std::uint8_t>& bytes);
+
   //! What deaths have cost.
   struct Losses
   {
@@ -145,15 +153,15 @@ class Training
    * that has applied most.  What that one has not is as if it had never been:
    * all have a gradient of the dead rank, or none has.
    *
-   * @param name This rank's number at the start, of so many.
+   * @param firstRank This rank's number at the start, of so many.
    * @return How often the order of points is to have been shuffled.
    */
   template<typename SettingsType, typename ProblemType, typename MatType>
   static std::uint64_t Settle(const MpiCommunicator& comm,
                               const SettingsType& settings,
                               ProblemType& problem,
-                              size_t name,
-                              size_t named,
+                              size_t firstRank,
+                              size_t firstRanks,
                               MatType& iterate,
                               Agreed& agreed,
                               Checkpoint& origin,

@@ -61,8 +61,8 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
 
   // Handshake.
   MpiCommunicator comm(settings.communicator);
-  const size_t name = comm.Rank();
-  const size_t named = comm.Size();
+  const size_t firstRank = comm.Rank();
+  const size_t firstRanks = comm.Size();
   const auto start = std::chrono::steady_clock::now();
   size_t held = 0;
   BaseMatType gradient, scratch, begin;
@@ -81,7 +81,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     if (vanilla && settings.smoothness == 0 && comm.Rank() == 0 &&
         settings.stepSize != AutoStep && iterate.n_elem <= (size_t(1) << 22))
       begin = iterate;
-    if (covered && comm.Rank() == 0)
+    if (resumable && comm.Rank() == 0)
     {
       stored = FindCheckpoint(settings, iterate.n_rows, iterate.n_cols,
           sizeof(ElemType), held);
@@ -95,8 +95,8 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       comm.Rank());
 
   // Where it begins: at the start, or where a checkpoint is.
-  if constexpr (covered)
-    comm.Share(stored);
+  if constexpr (resumable)
+    ShareCheckpoint(comm, stored);
   const bool resumes = !stored.empty();
   const Checkpoint from = resumes ? checkpoint::Decode(stored) : Checkpoint();
   Checkpoint origin = Origin(settings, agreed, iterate.n_rows,
@@ -153,6 +153,8 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   if (resumes)
   {
     problem.Restore(from, origin.progress);
+    problem.RestorePolicy(from);
+    stored = std::vector<std::uint8_t>(); // Its vectors have been copied.
     // Said aloud: it must not surprise anybody.
     if (comm.Rank() == 0)
     {
@@ -176,7 +178,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     Checkpoint about = origin;
     about.smoothness = smoothness;
     problem.StartFrom(about, settings.state.live);
-    if (covered && !writer && comm.Rank() == 0 &&
+    if (resumable && !writer && comm.Rank() == 0 &&
         !settings.checkpointFile.empty())
     {
       writer = std::make_unique<CheckpointWriter>(settings.checkpointFile,
@@ -192,13 +194,12 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
         agreed.seed, origin.staleness };
     outcome = AlgorithmType::Run(comm, runSettings, options, iterate.memptr(),
         iterate.n_elem, problem);
+    // A rank may die yet, before all have the same.
+    problem.Interrupted(outcome.counts, outcome.exception);
     bool stepChanged = false;
     for (const std::uint64_t other : comm.Gather(std::uint64_t(
         settings.stepSize != stepSize)))
       stepChanged = stepChanged || other != 0;
-    if (settings.resetPolicy || givenStep == AutoStep)
-      settings.stepSize = givenStep; // Decay worked on it.
-
     // Agree.
     outcome.counts.deviation = std::max(outcome.counts.deviation,
         CopyFromRoot(comm, iterate.memptr(), iterate.n_elem));
@@ -208,13 +209,15 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
          outcome.stop.reason == StopReason::NonFinite);
     if (writer)
     {
-      if (!failed)
+      // After an exception of this rank's own, it has not kept account of what
+      // came later.
+      const bool ended = !failed && !outcome.exception;
+      if (ended)
         problem.Save(&outcome);
       writer->Await();
       problem.Warn(writer->Warning());
-      const std::string path = std::filesystem::absolute(
-          settings.checkpointFile).string();
-      if (!failed)
+      const std::string path = FullPath(settings.checkpointFile);
+      if (ended)
         FinishedCheckpoints().insert(path);
       else if (writer->Written() > 0)
         FinishedCheckpoints().erase(path);
@@ -271,17 +274,21 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     report.resumes = origin.resumes;
     report.ranksBefore = from.held.size();
     report.lost = losses.ranks;
-    report.gradientsLost = losses.gradients;
     report.gradientsBefore = origin.gradients;
     report.pointsBefore = origin.points;
-    report.secondsBefore = origin.seconds;
-    if constexpr (covered)
+    report.gradientsResumed = from.gradients;
+    report.secondsBefore = from.seconds;
+    if constexpr (resumable)
     {
       // Rank 0's choice, and its news.
-      report.checkpointFile = comm.Gather(settings.checkpointFile).front();
-      report.checkpoints = comm.Gather(writer ? writer->Written() : 0).front();
-      report.checkpointProblem = comm.Gather(writer ? writer->Problem() :
-          std::string()).front();
+      std::string news = settings.checkpointFile + '\n' + std::to_string(
+          writer ? writer->Written() : 0) + '\n' + std::to_string(
+          losses.gradients) + '\n' + (writer ? writer->Problem() : "");
+      std::istringstream told0(comm.Gather(news).front());
+      std::getline(told0, report.checkpointFile);
+      told0 >> report.checkpoints >> report.gradientsLost;
+      told0.ignore();
+      std::getline(told0, report.checkpointProblem);
     }
 
     const double seconds = std::chrono::duration<double>(
@@ -323,8 +330,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       GatherHistory(comm, log, settings.history, report);
   };
 
-  // Only DASGD has a model in every rank that is worth going on from.
-  if constexpr (!covered)
+  if constexpr (!resumable)
     live();
   else
   {
@@ -333,8 +339,8 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     {
       if (!settled)
       {
-        const std::uint64_t shuffles = Settle(comm, settings, problem, name,
-            named, iterate, agreed, origin, topology, losses);
+        const std::uint64_t shuffles = Settle(comm, settings, problem,
+            firstRank, firstRanks, iterate, agreed, origin, topology, losses);
         work = Divide(settings, options, agreed.points, comm.Rank(), origin);
         problem.Rejoin(origin, work, comm.Size(), comm.Rank(), shuffles);
         settled = true;
@@ -346,6 +352,8 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       settled = false;
     }
   }
+  if (settings.resetPolicy || givenStep == AutoStep)
+    settings.stepSize = givenStep; // Decay worked on it.
 
   if (outcome.exception)
     std::rethrow_exception(outcome.exception);
@@ -453,12 +461,12 @@ std::vector<std::uint8_t> Training<AlgorithmType>::FindCheckpoint(
 {
   const std::string& path = settings.CheckpointFile();
   std::vector<std::uint8_t> bytes;
-  if (path.empty() || settings.Restart() || FinishedCheckpoints().count(
-      std::filesystem::absolute(path).string()) > 0)
+  if (path.empty() || settings.Restart() ||
+      FinishedCheckpoints().count(FullPath(path)) > 0)
     return bytes;
   try
   {
-    bytes = ReadCheckpoint(path);
+    bytes = ReadCheckpoint(path, std::uint64_t(rows) * cols * elementBytes);
     if (bytes.empty())
       return bytes;
     const Checkpoint found = checkpoint::Decode(bytes);
@@ -496,12 +504,33 @@ std::vector<std::uint8_t> Training<AlgorithmType>::FindCheckpoint(
 }
 
 template<typename AlgorithmType>
+void Training<AlgorithmType>::ShareCheckpoint(
+    const MpiCommunicator& comm,
+    std::vector<std::uint8_t>& bytes)
+{
+  if (comm.Size() == 1)
+    return;
+  std::uint64_t count = bytes.size();
+  comm.Broadcast(&count, sizeof(count));
+  if (count == 0)
+    return;
+  // There may be too little memory for it on one rank only.
+  std::exception_ptr unready;
+  Guard(unready, [&]() { bytes.resize(size_t(count)); });
+  Handshake handshake;
+  handshake.Problem(ExceptionText(unready));
+  handshake.Agree(comm, std::string(AlgorithmType::Name()) + "::Optimize(), "
+      "going on from a checkpoint");
+  comm.Broadcast(bytes.data(), bytes.size());
+}
+
+template<typename AlgorithmType>
 template<typename SettingsType, typename ProblemType, typename MatType>
 std::uint64_t Training<AlgorithmType>::Settle(const MpiCommunicator& comm,
                                               const SettingsType& settings,
                                               ProblemType& problem,
-                                              const size_t name,
-                                              const size_t named,
+                                              const size_t firstRank,
+                                              const size_t firstRanks,
                                               MatType& iterate,
                                               Agreed& agreed,
                                               Checkpoint& origin,
@@ -534,7 +563,8 @@ std::uint64_t Training<AlgorithmType>::Settle(const MpiCommunicator& comm,
       most[i] = std::max(most[i], count);
     }
   }
-  const std::vector<std::uint64_t> names = comm.Gather(std::uint64_t(name));
+  const std::vector<std::uint64_t> left = comm.Gather(
+      std::uint64_t(firstRank));
   std::vector<size_t> points;
   for (const std::uint64_t held : comm.Gather(std::uint64_t(
       problem.PointsHeld())))
@@ -547,16 +577,17 @@ std::uint64_t Training<AlgorithmType>::Settle(const MpiCommunicator& comm,
   for (size_t i = 0; i < most.size(); ++i)
     losses.gradients += most[i] - from.version[i];
   losses.ranks.clear();
-  for (std::uint64_t i = 0; i < named; ++i)
-    if (std::find(names.begin(), names.end(), i) == names.end())
+  for (std::uint64_t i = 0; i < firstRanks; ++i)
+    if (std::find(left.begin(), left.end(), i) == left.end())
       losses.ranks.push_back(i);
   agreed.points = points;
-  const std::uint64_t seed = agreed.seed;
-  const std::uint64_t resumes = origin.resumes;
+  const Checkpoint before = origin;
   origin = Origin(settings, agreed, iterate.n_rows, iterate.n_cols,
       sizeof(typename MatType::elem_type), &from);
-  origin.seed = seed; // Shuffles are counted on.
-  origin.resumes = resumes;
+  origin.seed = before.seed; // Shuffles are counted on.
+  origin.shuffled = shuffles;
+  origin.resumes = before.resumes;
+  origin.givenStep = before.givenStep;
   std::memcpy(iterate.memptr(), from.vectors[0], size_t(from.VectorBytes()));
   try
   {
@@ -572,7 +603,8 @@ std::uint64_t Training<AlgorithmType>::Settle(const MpiCommunicator& comm,
     std::string ranks;
     for (const std::uint64_t rank : losses.ranks)
       ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
-    std::cerr << AlgorithmType::Name() << ": of " << named << " ranks died "
+    std::cerr << AlgorithmType::Name() << ": of " << firstRanks
+        << " ranks died "
         << ranks << "; those that are left go on from " << origin.gradients
         << " gradients." << std::endl;
   }

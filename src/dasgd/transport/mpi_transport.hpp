@@ -319,7 +319,8 @@ class MpiTransport
 
     std::vector<Offer> made(senders.size()), offers(receivers.size());
     std::vector<std::uint8_t> heard(senders.size()), seen(receivers.size());
-    std::vector<MPI_Request> requests(senders.size() + receivers.size());
+    Pending pending(comm, senders.size() + receivers.size());
+    std::vector<MPI_Request>& requests = pending.requests;
     for (size_t i = 0; i < receivers.size(); ++i)
     {
       mpi::Check(MPI_Irecv(&offers[i], int(sizeof(Offer)), MPI_BYTE,
@@ -332,7 +333,8 @@ class MpiTransport
           senders[i].peer, offer, comm.Handle(),
           &requests[receivers.size() + i]), "MPI_Issend");
     }
-    AwaitAll(requests);
+    for (MPI_Request& request : requests)
+      comm.Await(request);
 
     for (size_t i = 0; i < senders.size(); ++i)
     {
@@ -351,7 +353,8 @@ class MpiTransport
       mpi::Check(MPI_Issend(&seen[i], 1, MPI_BYTE, link.peer, answer,
           comm.Handle(), &requests[senders.size() + i]), "MPI_Issend");
     }
-    AwaitAll(requests);
+    for (MPI_Request& request : requests)
+      comm.Await(request);
 
     for (size_t i = 0; i < senders.size(); ++i)
     {
@@ -362,20 +365,25 @@ class MpiTransport
       pool.Use(memory.Bytes() + lanes, buffers);
   }
 
-  void AwaitAll(std::vector<MPI_Request>& requests) const
+  //! Requests whose buffers go with them, whatever happens.
+  struct Pending
   {
-    try
+    Pending(const MpiCommunicator& comm, const size_t count) :
+        comm(comm), requests(count, MPI_REQUEST_NULL) { }
+
+    ~Pending()
     {
-      for (MPI_Request& request : requests)
-        comm.Await(request);
-    }
-    catch (const mpi::RankLost&)
-    {
+      if (!comm.Tolerant() || std::all_of(requests.begin(), requests.end(),
+          [](const MPI_Request r) { return r == MPI_REQUEST_NULL; }))
+        return;
+      comm.Revoke();
       for (MPI_Request& request : requests)
         comm.Drain(request);
-      throw;
     }
-  }
+
+    const MpiCommunicator& comm;
+    std::vector<MPI_Request> requests;
+  };
 
   //! A rank has died: buffers are MPI's until it lets go of them.
   void Release()

@@ -50,8 +50,10 @@ struct Checkpoint
   double lastObjective = 0;
   bool hasLast = false;
 
-  //! The seed of the order of points.
+  //! The seed of the order of points, and how often they had been shuffled
+  //! before the work was divided.
   std::uint64_t seed = 0;
+  std::uint64_t shuffled = 0;
   //! StepSize() as it was given, and as it is.
   double givenStep = 0;
   double stepSize = 0;
@@ -107,6 +109,7 @@ struct Checkpoint
     {
       progress = from.progress;
       seed = from.seed;
+      shuffled = from.shuffled;
     }
     else
     {
@@ -170,6 +173,9 @@ struct Header
 };
 
 static_assert(sizeof(Header) == 32, "written as it is");
+
+//! Vectors that a policy may remember.
+constexpr std::uint64_t MaxVectors = 64;
 
 /**
  * A number that any change of the bytes changes, but for one in 2^64.  Four
@@ -286,7 +292,8 @@ inline void Save(ByteOutputArchive& archive, const Checkpoint& from)
     Save(archive, epoch.second.objectives);
   }
   archive(from.judged, from.lastObjective, std::uint8_t(from.hasLast),
-      from.seed, from.givenStep, from.stepSize, from.smoothness);
+      from.seed, from.shuffled, from.givenStep, from.stepSize,
+      from.smoothness);
   Save(archive, from.version);
   static_assert(std::is_trivially_copyable<StalenessMeter>::value &&
       sizeof(StalenessMeter) == 8 * (4 + StalenessMeter::Buckets),
@@ -363,7 +370,7 @@ inline void Load(ByteInputArchive& archive, Checkpoint& to)
   std::uint8_t flag = 0;
   archive(to.judged, to.lastObjective, flag);
   to.hasLast = (flag != 0);
-  archive(to.seed, to.givenStep, to.stepSize, to.smoothness);
+  archive(to.seed, to.shuffled, to.givenStep, to.stepSize, to.smoothness);
   Load(archive, to.version);
   to.gradients = LoadCount(archive, "gradients", most);
   to.points = LoadCount(archive, "points", most);
@@ -375,7 +382,7 @@ inline void Load(ByteInputArchive& archive, Checkpoint& to)
   archive(to.stopValue);
   Load(archive, to.policy);
   Load(archive, to.policyNumbers);
-  to.policyVectors = LoadCount(archive, "vectors", 64);
+  to.policyVectors = LoadCount(archive, "vectors", MaxVectors);
 
   // Divisions instead of products, which may overflow.
   const std::uint64_t vectors = to.policyVectors + 1;
@@ -456,7 +463,9 @@ inline Header CheckHeader(const std::uint8_t* data, const std::uint64_t size)
         ", but this program knows checkpoints up to version " +
         std::to_string(Header::Version));
   }
-  if (header.version == 0 || header.bytes != size - sizeof(header))
+  if (header.version == 0)
+    throw CheckpointError("it is damaged: there is no version 0");
+  if (header.bytes != size - sizeof(header))
   {
     throw CheckpointError("it is damaged: it has " + std::to_string(size) +
         " bytes instead of " + std::to_string(header.bytes + sizeof(header)));

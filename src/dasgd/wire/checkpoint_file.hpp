@@ -24,8 +24,13 @@ namespace dasgd {
  * The bytes of a checkpoint, or none if there is no such file.  Throws
  * CheckpointError if there is one that cannot be read; the content is yet to be
  * decoded.
+ *
+ * @param vectorBytes Bytes of the model; a file that is too large for it is not
+ *     read.
  */
-inline std::vector<std::uint8_t> ReadCheckpoint(const std::string& path)
+inline std::vector<std::uint8_t> ReadCheckpoint(
+    const std::string& path,
+    const std::uint64_t vectorBytes)
 {
   std::vector<std::uint8_t> bytes;
   struct stat status;
@@ -50,6 +55,12 @@ inline std::vector<std::uint8_t> ReadCheckpoint(const std::string& path)
   if (!file)
     throw CheckpointError("it cannot be read");
   checkpoint::CheckHeader(bytes.data(), size);
+  if ((size - (size_t(1) << 28)) / (checkpoint::MaxVectors + 1) >
+      vectorBytes && size > size_t(1) << 28)
+  {
+    throw CheckpointError("it has " + std::to_string(size) + " bytes, which is "
+        "too much for a model of " + std::to_string(vectorBytes));
+  }
   const size_t begin = bytes.size();
   bytes.resize(size_t(size));
   file.read(reinterpret_cast<char*>(bytes.data()) + begin,
@@ -234,6 +245,13 @@ class CheckpointWriter
   std::string told;
   std::uint64_t written = 0;
 };
+
+//! The same name for the same file, wherever the process is.
+inline std::string FullPath(const std::string& path)
+{
+  std::error_code ignored;
+  return std::filesystem::absolute(path, ignored).string();
+}
 
 //! Checkpoints of trainings that this process has brought to their end: the
 //! next training by the same name is another one.
