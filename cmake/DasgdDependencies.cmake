@@ -3,7 +3,7 @@
 #
 # Afterwards DASGD_MISSING lists what was not found, one sentence each, and if
 # it is empty these targets exist: Armadillo::Armadillo, MPI::MPI_CXX,
-# Cereal::Cereal and Ensmallen::Ensmallen.
+# Cereal::Cereal, Ensmallen::Ensmallen and Threads::Threads.
 
 set(DASGD_MISSING "")
 
@@ -11,7 +11,7 @@ set(DASGD_MISSING "")
 # project that adds dasgd by add_subdirectory() could not link to it.
 set(_dasgd_old_targets "")
 foreach(target Armadillo::Armadillo MPI::MPI_CXX Cereal::Cereal
-    Ensmallen::Ensmallen)
+    Ensmallen::Ensmallen Threads::Threads)
   if(TARGET ${target})
     list(APPEND _dasgd_old_targets ${target})
   endif()
@@ -50,8 +50,14 @@ if(NOT Ensmallen_FOUND)
   list(APPEND DASGD_MISSING "ensmallen 2.21.0 or newer")
 endif()
 
+# Checkpoints are written by a thread.
+find_package(Threads QUIET)
+if(NOT Threads_FOUND)
+  list(APPEND DASGD_MISSING "threads")
+endif()
+
 foreach(target Armadillo::Armadillo MPI::MPI_CXX Cereal::Cereal
-    Ensmallen::Ensmallen)
+    Ensmallen::Ensmallen Threads::Threads)
   if(TARGET ${target} AND NOT target IN_LIST _dasgd_old_targets)
     set_target_properties(${target} PROPERTIES IMPORTED_GLOBAL TRUE)
   endif()
