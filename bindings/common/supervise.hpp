@@ -337,37 +337,42 @@ inline int Supervise(std::vector<std::string> command,
     JobEnd end;
     if (!RunJob(command, end))
       return -1;
-    if (SupervisorSignal() != 0)
-      return (end.status != 0) ? end.status : 128 + SupervisorSignal();
-    if (end.status == 0 || !end.died)
-      return end.status;
-
     const std::string mark = Mark(checkpoint);
     const bool there = !mark.empty() && mark != ignored;
+    const int number = SupervisorSignal();
+    if (number == 0 && (end.status == 0 || !end.died))
+      return end.status;
+
     std::string line = "dasgd: ";
-    line += end.cause.empty() ? "the job died (status " +
+    if (number != 0)
+      line += "ended by signal " + std::to_string(number);
+    else
+      line += end.cause.empty() ? "the job died (status " +
         std::to_string(end.status) + ")" : (end.rank.empty() ? "a rank" :
         "rank " + end.rank) + " died (" + end.cause + "), and the job with it";
     line += there ? "; the last checkpoint is " + checkpoint + ", of " +
         Age(checkpoint) : "; there is no checkpoint of it in " + checkpoint +
         " yet";
-    const bool more = (again < restarts);
+    const bool more = (again < restarts && number == 0);
     if (more)
     {
       line += "; starting again" + std::string(there ? " from it" : "") + " (" +
           std::to_string(again + 1) + " of " + std::to_string(restarts) + ")";
     }
-    else if (restarts > 0)
+    else
     {
-      line += "; it has been started again " + std::to_string(restarts) +
-          (restarts == 1 ? " time" : " times");
+      if (again > 0)
+      {
+        line += "; it has been started again " + std::to_string(again) +
+            (again == 1 ? " time" : " times");
+      }
+      if (there)
+        line += "; the same command goes on from it";
     }
-    else if (there)
-      line += "; the same command goes on from it";
     std::fputs((line + "\n").c_str(), stderr);
     std::fflush(stderr);
     if (!more)
-      return end.status;
+      return (number != 0) ? 128 + number : end.status;
     if (there)
     {
       command.erase(std::remove(command.begin(), command.end(), "--restart"),

@@ -1716,8 +1716,8 @@ def resumed(folder):
     model = content(folder, "model.bin")
     again = well(checkpointed(2), folder)
     expect("going on from the checkpoint state.checkpoint, after %d points; "
-           "that training was complete" % (2 * TRAIN) in again.err,
-           "to be told that it was complete", again)
+           "nothing is left to do" % (2 * TRAIN) in again.err,
+           "to be told that nothing is left to do", again)
     expect(content(folder, "model.bin") == model, "the same model", again)
     longer = well(checkpointed(3, "--ranks", 2), folder)
     report = json.loads(content(folder, "report.json"))

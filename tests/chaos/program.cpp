@@ -205,7 +205,8 @@ int Check(const std::string& path)
 {
   try
   {
-    const std::vector<std::uint8_t> bytes = dasgd::ReadCheckpoint(path);
+    const std::vector<std::uint8_t> bytes = dasgd::ReadCheckpoint(path,
+        sizeof(double) * elements);
     if (bytes.empty())
       throw dasgd::CheckpointError("it is not there");
     const dasgd::Checkpoint found = dasgd::checkpoint::Decode(bytes);

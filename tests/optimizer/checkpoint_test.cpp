@@ -367,6 +367,13 @@ TEST_CASE("A checkpoint that cannot be used is refused on all ranks",
   refuse(std::vector<char>(1000, 'x'), "it is not a checkpoint");
   refuse(std::vector<char>(), "it is not a checkpoint");
 
+  // Not even with Restart().
+  Mortal<ens::VanillaUpdate> device("/dev/null");
+  device.optimizer.Restart() = true;
+  const Ending ending = device.Run();
+  CHECK(ending.kind == Ending::InvalidArgument);
+  CHECK(ending.Says("/dev/null: it is not a regular file; name another one"));
+
   // Another model, other numbers, other data.
   if (Rank() == 0)
     file.Write(good);

@@ -38,8 +38,8 @@ inline std::uint64_t Report::Points() const
 inline std::uint64_t Report::Overrun() const
 {
   const std::uint64_t points = Points();
-  return (maxIterations != 0 && points > maxIterations) ?
-      points - maxIterations : 0;
+  const std::uint64_t due = std::max(maxIterations, pointsBefore);
+  return (maxIterations != 0 && points > due) ? points - due : 0;
 }
 
 inline double Report::StalenessAverage() const
@@ -386,8 +386,8 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
         << report.gradientsResumed << " gradients were behind it, of "
         << report.ranksBefore << " rank"
         << (report.ranksBefore == 1 ? "" : "s") << " in "
-        << Short(report.secondsBefore) << " s; the seconds and the table below "
-        << "are of what came after\n";
+        << Short(report.secondsBefore) << " s; the seconds and, but for staleness, "
+        << "the table below are of what came after\n";
   }
   if (!report.lost.empty())
   {

@@ -165,6 +165,14 @@ class WholeFile
   bool committed = false;
 };
 
+//! What to say of a file that cannot be written.
+inline std::string CannotWrite(const std::string& path,
+                               const std::string& reason)
+{
+  return "dasgd: cannot write " + path + ": " + reason + "; choose another "
+      "place, or make room there";
+}
+
 //! Write to a file, which appears when it is complete.
 template<typename WriterType>
 void SaveFile(const std::string& path, WriterType&& writer)
@@ -175,8 +183,7 @@ void SaveFile(const std::string& path, WriterType&& writer)
   stream.close();
   if (!stream)
   {
-    throw std::runtime_error("dasgd: cannot write " + path + ": " +
-        std::strerror(errno) + "; choose another place");
+    throw std::runtime_error(CannotWrite(path, std::strerror(errno)));
   }
   file.Commit();
 }

@@ -410,8 +410,8 @@ class SeparableProblem
     if (!problem.empty())
     {
       // Not through ens::Warn, which is silent in most programs.
-      std::cerr << name << ": no checkpoint: " << problem << "; the training "
-          << "goes on without." << std::endl;
+      std::cerr << name << ": no checkpoint: " << problem << "; what was "
+          << "saved before stays, and the training goes on." << std::endl;
     }
   }
 

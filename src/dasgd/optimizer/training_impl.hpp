@@ -158,10 +158,18 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     // Said aloud: it must not surprise anybody.
     if (comm.Rank() == 0)
     {
+      const bool converged = from.finished &&
+          from.reason == StopReason::Tolerance;
       std::cerr << AlgorithmType::Name() << ": going on from the checkpoint "
-          << settings.checkpointFile << ", after " << from.points << " points"
-          << (from.finished && from.reason != StopReason::Callback ?
-          "; that training was complete" : "") << "." << std::endl;
+          << settings.checkpointFile << ", after " << from.points << " points";
+      if (converged || (maxIterations != 0 && from.points >= maxIterations))
+      {
+        std::cerr << "; nothing is left to do, since it " << (converged ?
+            "had ended within its tolerance" : "has had as many as are asked "
+            "for") << ": set Restart() (--restart) to begin anew"
+            << (converged ? "" : ", or ask for more");
+      }
+      std::cerr << "." << std::endl;
     }
   }
   std::unique_ptr<CheckpointWriter> writer;
@@ -184,6 +192,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       writer = std::make_unique<CheckpointWriter>(settings.checkpointFile,
           settings.checkpointEvery);
       problem.SaveTo(*writer);
+      problem.Warn(writer->Warning());
     }
 
     // The algorithm: returns on all ranks, whatever happened.
@@ -461,9 +470,22 @@ std::vector<std::uint8_t> Training<AlgorithmType>::FindCheckpoint(
 {
   const std::string& path = settings.CheckpointFile();
   std::vector<std::uint8_t> bytes;
-  if (path.empty() || settings.Restart() ||
-      FinishedCheckpoints().count(FullPath(path)) > 0)
+  struct stat status;
+  if (!path.empty() && stat(path.c_str(), &status) == 0 &&
+      !S_ISREG(status.st_mode))
+  {
+    throw CheckpointError("cannot keep a checkpoint in " + path + ": it is not "
+        "a regular file; name another one.");
+  }
+  if (path.empty() || settings.Restart())
     return bytes;
+  if (FinishedCheckpoints().count(FullPath(path)) > 0)
+  {
+    std::cerr << AlgorithmType::Name() << ": the checkpoint " << path
+        << " is of a training that this process has finished, and is replaced; "
+        << "give every training a file of its own." << std::endl;
+    return bytes;
+  }
   try
   {
     bytes = ReadCheckpoint(path, std::uint64_t(rows) * cols * elementBytes);

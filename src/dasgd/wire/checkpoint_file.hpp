@@ -87,7 +87,12 @@ class CheckpointWriter
       every(std::chrono::duration_cast<Clock::duration>(
           std::chrono::duration<double>(std::min(every, 1e9)))),
       next(Clock::now() + this->every)
-  { }
+  {
+    // Better said now than when the first one is due.
+    const std::string reason = WholeFile::Problem(path);
+    if (!reason.empty())
+      problem = CannotWrite(path, reason);
+  }
 
   ~CheckpointWriter()
   {
