@@ -1737,19 +1737,17 @@ case("checkpoint/resumed", "a training goes on from its checkpoint, at any "
      "number of ranks", resumed, light=True)
 
 
-def restarted(folder):
-    """Kill a rank as soon as there is a checkpoint."""
-    command = [str(word) for word in
-               checkpointed(400, "--ranks", 2, "--restarts", 1)]
+def killed_when_saved(command, folder):
+    """Run a job, and kill its rank 1 as soon as there is a checkpoint: what the
+    job did, and the processes that it had then."""
+    command = [str(word) for word in command]
     process = start(command, folder, stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE)
     path = os.path.join(folder, "state.checkpoint")
-
-    def victim():
-        return os.path.exists(path) and worker_of(process.pid, 1)
-
+    begin = time.monotonic()
     try:
-        number = await_event(victim, 30)
+        number = await_event(lambda: os.path.exists(path) and
+                             worker_of(process.pid, 1), 30)
         expect(number, "a rank 1 and a checkpoint within 30 s")
         job = descendants(process.pid)
         os.kill(number, signal.SIGKILL)
@@ -1757,8 +1755,13 @@ def restarted(folder):
     finally:
         if process.poll() is None:
             end_job(process)
-    result = Result(command, process.returncode, out.decode(),
-                    err.decode(), 0)
+    return Result(command, process.returncode, out.decode(), err.decode(),
+                  time.monotonic() - begin), job
+
+
+def restarted(folder):
+    result, job = killed_when_saved(
+        checkpointed(400, "--ranks", 2, "--restarts", 1), folder)
     expect(result.status == 0, "that it is started again, and ends well",
            result)
     lines = [line for line in result.err.splitlines() if "died" in line]
@@ -1782,27 +1785,12 @@ case("checkpoint/restarted", "a rank that dies costs no more than the time "
 
 
 def not_restarted(folder):
-    """The same under mpiexec: it ends, and says where it can go on."""
-    command = [str(word) for word in mpi(2) + checkpointed(4000)]
-    process = start(command, folder, stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE)
-    path = os.path.join(folder, "state.checkpoint")
-
-    def victim():
-        return os.path.exists(path) and worker_of(process.pid, 1)
-
-    try:
-        number = await_event(victim, 30)
-        expect(number, "a rank 1 and a checkpoint within 30 s")
-        os.kill(number, signal.SIGKILL)
-        out, err = process.communicate(timeout=30)
-    finally:
-        if process.poll() is None:
-            end_job(process)
-    result = Result(command, process.returncode, out.decode(), err.decode(), 0)
+    result, job = killed_when_saved(mpi(2) + checkpointed(4000), folder)
     expect(result.status != 0, "a status other than 0", result)
     expect("the last checkpoint is state.checkpoint" in result.err,
            "the place of the checkpoint", result)
+    await_event(lambda: not alive(job), 10)
+    expect(not alive(job), "no process left", result)
 
 
 case("checkpoint/mpiexec", "where all ranks end, the last word is where the "

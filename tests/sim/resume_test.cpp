@@ -10,7 +10,6 @@
 #include "sim/sim_run.hpp"
 
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 
@@ -218,12 +217,6 @@ std::string LiveOn(const std::uint64_t seed, std::string& text)
     }
   }
   return "";
-}
-
-std::uint64_t EnvironmentNumber(const char* name, const std::uint64_t otherwise)
-{
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
 } // namespace

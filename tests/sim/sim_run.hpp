@@ -12,9 +12,19 @@
 
 #include <dasgd/algorithms/simulation.hpp>
 
+#include <cstdlib>
+
 namespace conformance {
 
 using SimulationType = Simulation<double, ScriptedProblem>;
+
+//! A number that is given from outside, or another.
+inline std::uint64_t EnvironmentNumber(const char* name,
+                                       const std::uint64_t otherwise)
+{
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
 
 //! A gradient, by origin and number.
 using Id = std::pair<size_t, std::uint64_t>;

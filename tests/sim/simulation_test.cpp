@@ -8,20 +8,9 @@
 #include "catch.hpp"
 #include "sim/sim_run.hpp"
 
-#include <cstdlib>
 #include <set>
 
 using namespace conformance;
-
-namespace {
-
-std::uint64_t EnvironmentNumber(const char* name, const std::uint64_t otherwise)
-{
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
-} // namespace
 
 TEST_CASE("all promises hold on random runs", "[sim]")
 {
