@@ -206,6 +206,7 @@ class ScriptedProblem
 
   //! The same update, in place of the gradient that it belongs to.
   double* Gradient() { return scratch.data(); }
+  double* Iterate() { return iterate; }
   size_t BatchPoints() const { return visited.back().size; }
   bool Step(const double /* points */, const double scale = 1)
   {

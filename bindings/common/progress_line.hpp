@@ -163,6 +163,8 @@ class ProgressLine
 //! It counts gradients and points of all ranks.
 template<>
 struct SeesAllRanks<cli::ProgressLine> : std::true_type { };
+template<>
+struct LeavesIterate<cli::ProgressLine> : std::true_type { };
 
 } // namespace dasgd
 

@@ -75,6 +75,8 @@ struct Asynchronous
 
   //! Does each rank go at its own pace, and does none wait by nature?
   static constexpr bool independent = !RuleType::waits;
+  //! Do all ranks step together?
+  static constexpr bool inRounds = false;
 
   //! Does a rank compute gradients?
   static bool Computes(const Options& options,
@@ -185,8 +187,8 @@ struct Asynchronous
       outcome.counts.peakVectors = worker.PeakVectors() +
           settings.format.Vectors(sizeof(ElemType)) + settings.window *
           (worker.ReceiveFrom().size() - transport.Borrowed());
-      outcome.counts.deviation = Unite(comm, settings, options, iterate,
-          elements);
+      outcome.counts.deviation = Unite(comm, settings, options,
+          problem.Iterate(), elements);
     }
     catch (const mpi::RankLost&)
     {

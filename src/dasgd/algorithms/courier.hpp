@@ -78,6 +78,8 @@ struct Neighbours
  *  - `void Stepped()`: this rank has taken a step.
  *  - `void Settle()`: look at progress after a step or a frame.
  *  - `const Fact* Verdict()`: the problem's own wish to stop, or null.
+ *  - `ElemType* Iterate()`: where the model stands; code of the user's may have
+ *    given it other memory.
  */
 template<typename DerivedType, typename ElemType, typename ProblemType>
 class Courier
@@ -99,6 +101,12 @@ class Courier
   {
     Guard([&]() { problem.Begin(); });
   }
+
+  //! Do own gradients wait for a neighbour, so many that it may be given time;
+  //! and how many are that (0: no limit)?  Not where models are exchanged, for
+  //! then nothing piles up.
+  bool Ahead() const { return false; }
+  size_t MaxLead() const { return 0; }
 
   //! Is it this rank's turn to compute, if no frame has arrived?
   bool HasWork()
@@ -130,7 +138,8 @@ class Courier
    */
   bool Done() const { return complete && lastsToSend == 0 && lastsToCome == 0; }
 
-  //! Why the run ended, as far as this rank knows; null before that.
+  //! Why the run ended, as far as this rank knows; null before that.  All must
+  //! agree on the Strongest() in the end.
   const Fact* Stop() const { return stopped ? &stop : nullptr; }
 
   //! What was thrown on this rank, if anything.
@@ -173,6 +182,8 @@ class Courier
     //! Does the sum hold something that no gradient of the manifest accounts
     //! for: what rounding has left of those sent before?
     bool carry = false;
+    //! Gradients of this rank that wait here.
+    size_t own = 0;
 
     //! Is the sum yet to be begun?
     bool Fresh() const { return manifest.Empty() && !carry; }
@@ -236,8 +247,12 @@ class Courier
   Box& Open(size_t channel);
   //! Learn a fact: from here or from elsewhere.
   void Learn(const Fact& fact);
+  //! Put a fact into the boxes of some channels.
+  void Post(const Fact& fact, const std::vector<size_t>& channels);
   //! Tell all others.
   void Tell(const Fact& fact);
+  //! Ask all to stop, with the reason, value and text of a fact.
+  void AskToStop(Fact fact);
   //! End this rank's own computing if there is a reason to.
   void Conclude();
   //! Run something of the user's; what it throws becomes a fact.
@@ -290,7 +305,8 @@ class Courier
   size_t finalsMissing;
   //! This rank computes no more ...
   bool finished = false;
-  //! ... and has said so, as its last word.
+  //! ... and has said so; after that it computes nothing and may only ask to
+  //! stop.
   bool told = false;
   //! Everything of everybody has been applied.
   bool complete = false;

@@ -155,11 +155,7 @@ void Courier<DerivedType, ElemType, ProblemType>::Accept(const bool measure)
 
   for (const Fact& fact : frame.facts)
   {
-    for (const size_t channel : onward)
-    {
-      Open(channel).facts.push_back(fact);
-      urgent[linkOf[channel]] = true;
-    }
+    Post(fact, onward);
     Learn(fact);
   }
 
@@ -182,7 +178,9 @@ void Courier<DerivedType, ElemType, ProblemType>::Announce(
   entry.versioned = (at != nullptr);
   for (const size_t channel : routes.Emit())
   {
-    Open(channel).manifest.Add(entry, at);
+    Box& box = Open(channel);
+    box.manifest.Add(entry, at);
+    ++box.own;
     ++held[linkOf[channel]];
   }
   ++version[routes.Rank()];
@@ -230,6 +228,7 @@ bool Courier<DerivedType, ElemType, ProblemType>::Send(
       }
       box.manifest.Clear();
       box.facts.clear();
+      box.own = 0;
       transport.Send(link, std::move(box.buffer), bytes);
       box.carry = bool(rest);
       box.buffer = std::move(rest);
@@ -285,32 +284,51 @@ void Courier<DerivedType, ElemType, ProblemType>::Learn(const Fact& fact)
 }
 
 template<typename DerivedType, typename ElemType, typename ProblemType>
-void Courier<DerivedType, ElemType, ProblemType>::Tell(const Fact& fact)
+void Courier<DerivedType, ElemType, ProblemType>::Post(
+    const Fact& fact,
+    const std::vector<size_t>& channels)
 {
-  for (const size_t channel : routes.Emit())
+  for (const size_t channel : channels)
   {
+    // After the last frame only a late wish to stop can come by, and then
+    // nobody computes any more.
+    if (lastSent[linkOf[channel]])
+      continue;
     Open(channel).facts.push_back(fact);
     urgent[linkOf[channel]] = true;
   }
+}
+
+template<typename DerivedType, typename ElemType, typename ProblemType>
+void Courier<DerivedType, ElemType, ProblemType>::Tell(const Fact& fact)
+{
+  Post(fact, routes.Emit());
   Learn(fact);
+}
+
+template<typename DerivedType, typename ElemType, typename ProblemType>
+void Courier<DerivedType, ElemType, ProblemType>::AskToStop(Fact fact)
+{
+  asked = true;
+  fact.kind = Fact::Kind::Stop;
+  fact.origin = std::uint32_t(routes.Rank());
+  fact.count = step;
+  // Once all have told their final counts, nobody computes: there is nothing to
+  // stop, and neighbours may have left.
+  if (finalsMissing > 0)
+    Tell(fact);
+  else
+    Learn(fact);
 }
 
 template<typename DerivedType, typename ElemType, typename ProblemType>
 void Courier<DerivedType, ElemType, ProblemType>::Conclude()
 {
+  // Also of a rank that has done its share: others are at work.
+  if (!stopped && problem.Verdict())
+    AskToStop(*problem.Verdict());
   if (!told)
   {
-    const std::uint32_t rank = std::uint32_t(routes.Rank());
-    const Fact* verdict = stopped ? nullptr : problem.Verdict();
-    if (verdict)
-    {
-      Fact fact = *verdict;
-      fact.kind = Fact::Kind::Stop;
-      fact.origin = rank;
-      fact.count = step;
-      asked = true;
-      Tell(fact);
-    }
     if (!finished && (stopped || !problem.HasWork()))
     {
       finished = true;
@@ -318,12 +336,11 @@ void Courier<DerivedType, ElemType, ProblemType>::Conclude()
     }
     if (finished && Self().Quiet())
     {
-      // The last that this rank has to say: whoever has heard it from all may
-      // leave, so nothing may follow it.
+      // Whoever has heard this from all may leave, so no gradient may follow.
       told = true;
       Fact fact;
-      fact.origin = rank;
-      fact.count = version[rank];
+      fact.origin = std::uint32_t(routes.Rank());
+      fact.count = version[routes.Rank()];
       Tell(fact);
     }
   }
@@ -337,9 +354,11 @@ void Courier<DerivedType, ElemType, ProblemType>::Guard(ActionType&& action)
   if (exception)
     return;
   Fact fact;
+  fact.reason = StopReason::Error;
   try
   {
     action();
+    iterate = problem.Iterate();
     return;
   }
   catch (const std::exception& e)
@@ -353,17 +372,11 @@ void Courier<DerivedType, ElemType, ProblemType>::Guard(ActionType&& action)
     exception = std::current_exception();
   }
 
-  // After its final count a rank tells no more (see Conclude()), nor another
-  // reason after the first; what is thrown then is settled when all meet at the
-  // end.
-  if (told || asked)
-    return;
-  asked = true;
-  fact.kind = Fact::Kind::Stop;
-  fact.origin = std::uint32_t(routes.Rank());
-  fact.count = step;
-  fact.reason = StopReason::Error;
-  Tell(fact);
+  iterate = problem.Iterate();
+  // A rank gives one reason; what is thrown after it is told to all when they
+  // meet at the end.
+  if (!asked)
+    AskToStop(fact);
 }
 
 } // namespace dasgd

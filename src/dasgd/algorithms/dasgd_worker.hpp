@@ -58,6 +58,19 @@ class DasgdWorker : public Courier<DasgdWorker<ElemType, ProblemType>, ElemType,
   //! Make room, so that nothing is allocated on the way.
   void Reserve();
 
+  //! Modify how many of its own gradients this rank may have waiting for a
+  //! neighbour before it is Ahead() (0: no limit).
+  size_t& MaxLead() { return maxLead; }
+  size_t MaxLead() const { return maxLead; }
+
+  //! Is this rank so far ahead of a neighbour?
+  bool Ahead() const
+  {
+    const std::vector<size_t>& emit = routes.Emit();
+    return maxLead > 0 && std::any_of(emit.begin(), emit.end(),
+        [this](const size_t channel) { return boxes[channel].own >= maxLead; });
+  }
+
   //! Compute one gradient, apply it, hand it to the network.
   void Compute();
 
@@ -94,6 +107,7 @@ class DasgdWorker : public Courier<DasgdWorker<ElemType, ProblemType>, ElemType,
   Rounding<ElemType> rounding;
   WireFormat::Kind format;
   std::vector<std::uint32_t> places;
+  size_t maxLead = 0;
 };
 
 //! DASGD as an algorithm; see Asynchronous.
@@ -110,9 +124,11 @@ struct DasgdRule : PlainRule
                    const size_t elements,
                    ProblemType& problem)
   {
-    return std::make_unique<DasgdWorker<ElemType, ProblemType>>(
+    auto worker = std::make_unique<DasgdWorker<ElemType, ProblemType>>(
         routes, settings.window, iterate, elements, problem,
         settings.format);
+    worker->MaxLead() = settings.maxLead;
+    return worker;
   }
 
   //! Vectors that it may hold at a time.

@@ -49,6 +49,7 @@ void DasgdWorker<ElemType, ProblemType>::Compute()
     const ElemType* update = nullptr;
     if (problem.Compute(entry) && problem.TakeStep(IdleBuffer(), update))
     {
+      iterate = problem.Iterate(); // A policy may have moved it.
       // The update stands in a buffer of ours, or of the problem's, which is
       // done with it.
       if (rounding.Active())

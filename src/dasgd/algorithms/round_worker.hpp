@@ -48,14 +48,12 @@ class RoundWorker
   /**
    * @param averaged What is averaged.
    * @param period Gradients that each rank computes in a round.
-   * @param iterate The model, updated in place.
-   * @param elements Its number of elements.
+   * @param elements Elements of the model.
    */
   RoundWorker(const Averaged averaged,
               const size_t period,
               const size_t ranks,
               const size_t rank,
-              ElemType* iterate,
               const size_t elements,
               ProblemType& problem) :
       averaged(averaged),
@@ -63,7 +61,6 @@ class RoundWorker
       period(ranks == 1 ? 1 : period),
       ranks(ranks),
       rank(rank),
-      iterate(iterate),
       elements(elements),
       problem(problem),
       entries(this->period),
@@ -177,7 +174,10 @@ class RoundWorker
 
   //! This rank's part of what is summed, which becomes the sum.
   ElemType* Vector()
-  { return (averaged == Averaged::Models) ? iterate : problem.Gradient(); }
+  {
+    return (averaged == Averaged::Models) ? problem.Iterate() :
+        problem.Gradient();
+  }
 
   //! Make use of the sum, and judge progress.
   void Finish()
@@ -265,7 +265,6 @@ class RoundWorker
   size_t period;
   size_t ranks;
   size_t rank;
-  ElemType* iterate;
   size_t elements;
   ProblemType& problem;
 

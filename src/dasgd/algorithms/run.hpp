@@ -10,6 +10,7 @@
 
 #include "../core/history.hpp"
 #include "../core/rank_report.hpp"
+#include "lead_limit.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -38,6 +39,9 @@ class Stopwatch
     last = now;
   }
 
+  //! Seconds from the start to the last lap.
+  double Now() const { return Seconds(last - start); }
+
   //! The same, for time in which there was nothing to do.
   void Idle(double& seconds)
   {
@@ -60,19 +64,21 @@ class Stopwatch
 
 /**
  * Algorithm 1 of the paper: apply what has arrived; only when nothing has,
- * compute a gradient.  Neither waits for a peer.  With no work left, wait for
- * the others.
+ * compute a gradient.  Neither waits for a peer, but see LeadLimit.  With no
+ * work left, wait for the others.
  *
  * @tparam WorkerType See Courier.
  * @tparam TransportType Has `bool Receive(action)`, which calls action(bytes,
  *     size, from) if a frame has arrived, CanSend() and Send() (see
- *     Courier), `bool Delivered()`, `void Wait()` and `void Yield()`.
+ *     Courier), `bool Delivered()`, `void Wait()`, `void Pause()` and
+ *     `void Yield()`.
  */
 template<typename WorkerType, typename TransportType>
 void Run(WorkerType& worker, TransportType& transport)
 {
   Stopwatch watch(worker.History());
   RankReport& counts = worker.Counts();
+  LeadLimit limit(worker.MaxLead());
 
   worker.Start();
   // Is this rank looking for frames only because it has nothing else to do?
@@ -92,10 +98,12 @@ void Run(WorkerType& worker, TransportType& transport)
       else
         watch.Lap(counts.secondsExchanging);
       waiting = false;
-      if (worker.HasWork())
+      const bool pauses = limit.Pauses(worker.Ahead(), watch.Now(), counts);
+      if (!pauses && worker.HasWork())
       {
         worker.Compute();
         watch.Lap(counts.secondsComputing);
+        limit.Computed(watch.Now());
       }
       else
       {
@@ -103,10 +111,13 @@ void Run(WorkerType& worker, TransportType& transport)
         if (watch.Records())
           watch.Lap(counts.secondsExchanging);
         // What was sent may have been what this rank had to wait for.
-        waiting = !worker.HasWork();
+        waiting = pauses ? worker.Ahead() : !worker.HasWork();
         if (waiting)
         {
-          transport.Wait();
+          if (pauses)
+            transport.Pause();
+          else
+            transport.Wait();
           watch.Idle(counts.secondsIdle);
         }
       }

@@ -9,6 +9,7 @@
 #define DASGD_ALGORITHMS_SIMULATION_HPP
 
 #include "dasgd_worker.hpp"
+#include "lead_limit.hpp"
 #include "sim_machine.hpp"
 
 #include <sstream>
@@ -87,6 +88,7 @@ class Simulation
   {
     for (size_t i = 0; i < seats.size(); ++i)
     {
+      seats[i].limit = LeadLimit(seats[i].worker->MaxLead());
       seats[i].worker->Start();
       clock.After(0, [this, i]() { Turn(i); });
     }
@@ -139,6 +141,7 @@ class Simulation
     std::unique_ptr<Routes> routes;
     std::unique_ptr<WorkerType> worker;
     SimNetwork::Port* port = nullptr;
+    LeadLimit limit{ 0 };
     bool waiting = false;
     double waitingSince = 0;
     bool left = false;
@@ -175,8 +178,11 @@ class Simulation
         worker.Counts().secondsExchanging += machine.applySeconds;
         Turn(rank);
       });
+      return;
     }
-    else if (worker.HasWork())
+    const bool pauses = seat.limit.Pauses(worker.Ahead(), clock.Now(),
+        worker.Counts());
+    if (!pauses && worker.HasWork())
     {
       // The gradient belongs to the model of this moment.  Nothing else touches
       // the model until it is applied, so it may as well be computed then.
@@ -188,6 +194,7 @@ class Simulation
         worker.Compute();
         Stamp(rank, seconds);
         worker.Counts().secondsComputing += seconds;
+        seats[rank].limit.Computed(clock.Now());
         Turn(rank);
       });
     }
@@ -196,10 +203,15 @@ class Simulation
       worker.Send(*seat.port);
       Stamp(rank, 0);
       // What was sent may have been what this rank had to wait for.
-      if (worker.HasWork())
+      if (pauses ? !worker.Ahead() : worker.HasWork())
       {
         Act(rank);
         return;
+      }
+      if (pauses)
+      {
+        const double left = seat.limit.Until() - clock.Now();
+        clock.After(std::max(left, 0.0), [this, rank]() { Wake(rank); });
       }
       seat.left = worker.Done() && seat.port->Delivered();
       seat.waiting = !seat.left;

@@ -79,6 +79,8 @@ struct Synchronous
 
   //! Does each rank go at its own pace, and does none wait by nature?
   static constexpr bool independent = false;
+  //! Do all ranks step together?
+  static constexpr bool inRounds = true;
 
   //! All ranks compute.
   static bool Computes(const Options&, size_t, size_t) { return true; }
@@ -97,7 +99,7 @@ struct Synchronous
   static Outcome Run(const MpiCommunicator& comm,
                      const RunSettings& settings,
                      const Options& options,
-                     ElemType* iterate,
+                     ElemType* /* iterate */,
                      const size_t elements,
                      ProblemType& problem)
   {
@@ -105,8 +107,8 @@ struct Synchronous
     try
     {
       RoundWorker<ElemType, ProblemType> worker(RuleType::averaged,
-          RuleType::Period(options), comm.Size(), comm.Rank(), iterate,
-          elements, problem);
+          RuleType::Period(options), comm.Size(), comm.Rank(), elements,
+          problem);
       if (settings.live)
         *settings.live = &worker.Counts();
       RunRounds(comm, settings.crowded, elements, worker);

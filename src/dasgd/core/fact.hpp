@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace dasgd {
 
@@ -78,6 +79,24 @@ inline bool Outweighs(const Fact& one, const Fact& other)
   if (error != (other.reason == StopReason::Error))
     return error;
   return one.origin < other.origin;
+}
+
+/**
+ * The reason of all ranks, from what each of them knows.  A rank may ask to
+ * stop when others can no longer be told, so ranks may know different reasons.
+ *
+ * @param known What each rank knows, or null if it knows of none.
+ * @return One of them, or null.
+ */
+inline const Fact* Strongest(const std::vector<const Fact*>& known)
+{
+  const Fact* strongest = nullptr;
+  for (const Fact* fact : known)
+  {
+    if (fact && (!strongest || Outweighs(*fact, *strongest)))
+      strongest = fact;
+  }
+  return strongest;
 }
 
 } // namespace dasgd

@@ -260,32 +260,63 @@ class Progress
   std::vector<Epochs::node_type> spare;
 };
 
-//! ensmallen's rule: stop when an epoch changes the objective too little.
+/**
+ * ensmallen's rule: stop when an epoch changes the objective too little.
+ *
+ * Ranks compute at the same time.  Where epochs are so short that several are
+ * under way at once, two of them may have the same objective only because the
+ * second was computed before what the first one changed was known.  There more
+ * epochs in a row must have the same objective.
+ */
 template<typename ElemType>
 class ToleranceRule
 {
  public:
   explicit ToleranceRule(const double tolerance) : tolerance(tolerance) { }
 
+  /**
+   * How many epochs in a row must change the objective too little, given what
+   * may be under way.
+   *
+   * @param gradients Gradients in an epoch.
+   * @param underWay Gradients that may be under way between ranks.
+   */
+  void Expect(const std::uint64_t gradients, const std::uint64_t underWay)
+  {
+    const ElemType latest = Last();
+    recent.assign(size_t(std::max<std::uint64_t>(1, (underWay + gradients - 1) /
+        gradients)), Largest());
+    Last() = latest;
+  }
+
   //! Judge the objective of the next epoch: is this the end?
   bool Reached(const ElemType objective)
   {
-    const bool reached = std::abs(last - objective) < tolerance;
-    last = objective;
+    const bool reached = std::all_of(recent.begin(), recent.end(),
+        [&](const ElemType before)
+        { return std::abs(before - objective) < tolerance; });
+    std::rotate(recent.begin(), recent.begin() + 1, recent.end());
+    recent.back() = objective;
     return reached;
   }
 
   //! The objective of the last epoch that was judged.
-  ElemType Last() const { return last; }
-  ElemType& Last() { return last; }
+  ElemType Last() const { return recent.back(); }
+  ElemType& Last() { return recent.back(); }
 
  private:
-  double tolerance;
   // Larger than any objective, so that the first epoch never ends the run; what
   // ens::SGD has, where a float turns the largest double into infinity.
-  ElemType last = std::is_same<ElemType, double>::value ?
-      std::numeric_limits<ElemType>::max() :
-      std::numeric_limits<ElemType>::infinity();
+  static constexpr ElemType Largest()
+  {
+    return std::is_same<ElemType, double>::value ?
+        std::numeric_limits<ElemType>::max() :
+        std::numeric_limits<ElemType>::infinity();
+  }
+
+  double tolerance;
+  //! Those before, the last one at the end.
+  std::vector<ElemType> recent = std::vector<ElemType>(1, Largest());
 };
 
 } // namespace dasgd

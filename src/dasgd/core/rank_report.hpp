@@ -25,8 +25,12 @@ struct RankReport
   double secondsComputing = 0;
   //! Seconds spent on receiving, applying, relaying and sending.
   double secondsExchanging = 0;
-  //! Seconds with nothing to do: waiting for the others to finish.
+  //! Seconds with nothing to do: waiting for the others to finish, or for
+  //! neighbours that were too far behind.
   double secondsIdle = 0;
+  //! How often this rank paused for such neighbours, and for how long.
+  std::uint64_t pauses = 0;
+  double secondsAhead = 0;
   std::uint64_t framesSent = 0;
   std::uint64_t framesReceived = 0;
   std::uint64_t bytesSent = 0;

@@ -11,10 +11,14 @@
 #include "../core/manifest.hpp"
 #include "ensmallen.hpp"
 
+#include <cstring>
 #include <iterator>
 #include <map>
+#include <stdexcept>
+#include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace dasgd {
 
@@ -29,6 +33,27 @@ struct SeesAllRanks : std::false_type { };
 
 template<>
 struct SeesAllRanks<ens::ProgressBar> : std::true_type { };
+
+/**
+ * Is a callback known to leave the iterate alone while a run goes on?  Those of
+ * ensmallen are.  At several ranks dasgd looks whether others do: a change on
+ * one rank would not reach the rest.  Specialize it for a callback of your own
+ * to save that look.
+ */
+template<typename CallbackType>
+struct LeavesIterate : std::false_type { };
+
+template<> struct LeavesIterate<ens::ProgressBar> : std::true_type { };
+template<> struct LeavesIterate<ens::PrintLoss> : std::true_type { };
+template<> struct LeavesIterate<ens::Report> : std::true_type { };
+template<> struct LeavesIterate<ens::TimerStop> : std::true_type { };
+template<> struct LeavesIterate<ens::GradClipByNorm> : std::true_type { };
+template<> struct LeavesIterate<ens::GradClipByValue> : std::true_type { };
+template<typename MatType>
+struct LeavesIterate<ens::EarlyStopAtMinLossType<MatType>> :
+    std::true_type { };
+template<typename MatType>
+struct LeavesIterate<ens::StoreBestCoordinates<MatType>> : std::true_type { };
 
 /**
  * A set of callbacks with the optimizer and the function they are told of.  On
@@ -73,21 +98,27 @@ class Callbacks
   template<typename MatType>
   bool BeginEpoch(MatType& iterate, const size_t epoch, const double objective)
   {
-    return std::apply([&](auto&... all)
+    return Watch(iterate, "BeginEpoch", [&]()
     {
-      return ens::Callback::BeginEpoch(optimizer, function, iterate, epoch,
-          objective, all...);
-    }, callbacks);
+      return std::apply([&](auto&... all)
+      {
+        return ens::Callback::BeginEpoch(optimizer, function, iterate, epoch,
+            objective, all...);
+      }, callbacks);
+    });
   }
 
   template<typename MatType>
   bool EndEpoch(MatType& iterate, const size_t epoch, const double objective)
   {
-    return std::apply([&](auto&... all)
+    return Watch(iterate, "EndEpoch", [&]()
     {
-      return ens::Callback::EndEpoch(optimizer, function, iterate, epoch,
-          objective, all...);
-    }, callbacks);
+      return std::apply([&](auto&... all)
+      {
+        return ens::Callback::EndEpoch(optimizer, function, iterate, epoch,
+            objective, all...);
+      }, callbacks);
+    });
   }
 
   template<typename MatType, typename GradType>
@@ -95,19 +126,25 @@ class Callbacks
                             const double objective,
                             GradType& gradient)
   {
-    return ForOwnSteps([&](auto&... all)
+    return Watch(iterate, "Evaluate() or Gradient", [&]()
     {
-      return ens::Callback::EvaluateWithGradient(optimizer, function, iterate,
-          objective, gradient, all...);
+      return ForOwnSteps([&](auto&... all)
+      {
+        return ens::Callback::EvaluateWithGradient(optimizer, function,
+            iterate, objective, gradient, all...);
+      });
     });
   }
 
   template<typename MatType>
   bool StepTaken(MatType& iterate)
   {
-    return ForOwnSteps([&](auto&... all)
+    return Watch(iterate, "StepTaken", [&]()
     {
-      return ens::Callback::StepTaken(optimizer, function, iterate, all...);
+      return ForOwnSteps([&](auto&... all)
+      {
+        return ens::Callback::StepTaken(optimizer, function, iterate, all...);
+      });
     });
   }
 
@@ -182,6 +219,45 @@ class Callbacks
       return std::tuple<>();
   }
 
+  /**
+   * Run callbacks and see whether they leave the iterate alone.  Its address
+   * and shape are compared each time, its elements as many at a time as cost
+   * next to nothing, one part of the model after the other.
+   *
+   * @param hook What is called, for messages.
+   */
+  template<typename MatType, typename ActionType>
+  bool Watch(MatType& iterate, const char* hook, ActionType&& action)
+  {
+    if (ranks == 1 ||
+        (LeavesIterate<std::remove_const_t<CallbackTypes>>::value && ...))
+      return action();
+
+    using ElemType = typename MatType::elem_type;
+    constexpr size_t most = 4096;
+    const ElemType* const memory = iterate.memptr();
+    const size_t rows = iterate.n_rows, cols = iterate.n_cols;
+    if (watched >= iterate.n_elem)
+      watched = 0;
+    const size_t begin = watched;
+    const size_t bytes = sizeof(ElemType) * std::min<size_t>(most,
+        iterate.n_elem - begin);
+    watched += most;
+    before.resize(most * sizeof(ElemType));
+    std::memcpy(before.data(), memory + begin, bytes);
+    const bool stop = action();
+    if (iterate.memptr() != memory || iterate.n_rows != rows ||
+        iterate.n_cols != cols || std::memcmp(before.data(), memory + begin,
+        bytes) != 0)
+    {
+      throw std::logic_error("a callback changed the iterate in " +
+          std::string(hook) + "(), which would not reach the other ranks: each "
+          "applies the updates of all, and nothing else; change the gradient "
+          "in Gradient(), write an update policy, or train at one rank");
+    }
+    return stop;
+  }
+
   template<typename ActionType>
   bool ForOwnSteps(ActionType&& action)
   {
@@ -217,6 +293,9 @@ class Callbacks
   OwnType own;
   CountingType counting;
   std::map<std::uint64_t, Held> ahead;
+  //! The part of the iterate that is compared next, and as it was before.
+  size_t watched = 0;
+  std::vector<std::uint8_t> before;
 };
 
 } // namespace dasgd

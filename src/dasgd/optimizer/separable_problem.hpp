@@ -16,6 +16,8 @@
 #include "../core/vector_ops.hpp"
 #include "../wire/checkpoint_file.hpp"
 #include "ensmallen.hpp"
+#include "guard.hpp"
+#include "keep_random_numbers.hpp"
 #include "policy_memory.hpp"
 
 #include <utility>
@@ -75,16 +77,45 @@ class SeparableProblem
       tolerance(optimizer.Tolerance()),
       ranks(ranks),
       rank(rank),
+      computing(ranks),
       seed(seed),
       seeded(seeded),
       // Data that comes sorted would give every rank a part of another kind.
       mustShuffle(optimizer.Shuffle() && ranks > 1),
       scratch(scratch),
+      rows(iterate.n_rows),
+      cols(iterate.n_cols),
       version(ranks, 0)
-  { }
+  { ExpectEpochs(); }
 
-  //! Tell callbacks that the run begins.  Only exceptions of the user's code
-  //! come out.
+  //! All ranks step together: what an epoch changed is known in the next.
+  void InRounds()
+  {
+    inRounds = true;
+    ExpectEpochs();
+  }
+
+  //! Tell callbacks that the optimization begins.  They may change the starting
+  //! point, so rank 0's goes to all after this.  What they throw comes out of
+  //! Begin().
+  void BeginOptimization()
+  {
+    Guard(thrown, [&]()
+    {
+      callbacks.BeginOptimization(iterate);
+      if (iterate.n_rows != rows || iterate.n_cols != cols)
+      {
+        throw std::invalid_argument("a callback made the iterate " +
+            std::to_string(iterate.n_rows) + " x " +
+            std::to_string(iterate.n_cols) + " in BeginOptimization(), but it "
+            "was " + std::to_string(rows) + " x " + std::to_string(cols) +
+            "; leave its shape alone");
+      }
+    });
+    Reshape(iterate);
+  }
+
+  //! The run begins.  Only exceptions of the user's code come out.
   void Begin()
   {
     if (thrown)
@@ -94,7 +125,6 @@ class SeparableProblem
     ShuffleTo(catchUp); // After the death of a rank: all in one order again.
     if (std::exchange(begun, true))
       return;
-    callbacks.BeginOptimization(iterate);
     Note(callbacks.BeginEpoch(iterate, size_t(epoch), 0));
   }
 
@@ -157,6 +187,8 @@ class SeparableProblem
     rank = newRank;
     callbacks.Ranks(ranks);
     progress = Progress(ranks, work.EpochPoints(), optimizer.Sharing());
+    computing = ranks;
+    ExpectEpochs();
     version.assign(ranks, 0);
     ownEpoch = ownPoints = 0;
     ownObjective = 0;
@@ -276,7 +308,12 @@ class SeparableProblem
   { return work.PointsLeft(progress.Points()); }
 
   //! A rank computes nothing.
-  void Absent(const size_t other) { progress.Absent(other); }
+  void Absent(const size_t other)
+  {
+    progress.Absent(other);
+    --computing;
+    ExpectEpochs();
+  }
 
   //! Compute the gradient of the next batch; false if it is not finite.
   bool Compute(ManifestEntry& entry)
@@ -288,8 +325,10 @@ class SeparableProblem
 
     const ElemType objective = function.EvaluateWithGradient(iterate,
         batch.begin, gradient, batch.size);
+    CheckShape("the function");
     const bool stop = callbacks.EvaluateWithGradient(iterate, objective,
         gradient);
+    CheckShape("a callback");
     if (!AllFinite(&objective, 1) ||
         !AllFinite(gradient.memptr(), gradient.n_elem))
     {
@@ -354,8 +393,20 @@ class SeparableProblem
     }
   }
 
-  //! Where the last gradient stands.
-  ElemType* Gradient() { return gradient.memptr(); }
+  //! Where the last gradient stands; there is room for one even if the user's
+  //! code has given it another shape.
+  ElemType* Gradient()
+  {
+    Reshape(gradient);
+    return gradient.memptr();
+  }
+
+  //! Where the model stands, likewise.
+  ElemType* Iterate()
+  {
+    Reshape(iterate);
+    return iterate.memptr();
+  }
 
   //! Points of the last batch.
   size_t BatchPoints() const { return batch.size; }
@@ -468,6 +519,36 @@ class SeparableProblem
   }
 
  private:
+  //! Did somebody make the gradient another shape than the model has?
+  void CheckShape(const char* who) const
+  {
+    if (gradient.n_rows == rows && gradient.n_cols == cols)
+      return;
+    throw std::invalid_argument(std::string(who) + " made a gradient of " +
+        std::to_string(gradient.n_rows) + " x " +
+        std::to_string(gradient.n_cols) + ", but the iterate is " +
+        std::to_string(rows) + " x " + std::to_string(cols) + "; give it the "
+        "shape of the iterate");
+  }
+
+  void Reshape(MatType& matrix) const
+  {
+    if (matrix.n_rows != rows || matrix.n_cols != cols)
+      matrix.zeros(rows, cols);
+  }
+
+  //! Tell the tolerance rule how much is under way between ranks: of each of
+  //! those that compute, as much as one may be ahead.
+  void ExpectEpochs()
+  {
+    const std::uint64_t lead = 16; // Frames under way hold about as many.
+    const std::uint64_t batches = (work.EpochPoints() + optimizer.BatchSize() -
+        1) / optimizer.BatchSize();
+    // Each rank has a batch of its own, be it a smaller one.
+    tolerance.Expect(std::max<std::uint64_t>(computing, batches),
+        (inRounds || computing < 2) ? 0 : computing * lead);
+  }
+
   //! Close epochs that have become complete, and judge them.
   void CloseEpochs()
   {
@@ -575,8 +656,7 @@ class SeparableProblem
 
   /**
    * Shuffle the function.  All ranks must end up with the same order (with
-   * their own, if sharded), and the program's random numbers must go on as if
-   * they were its own: so a seed drawn from them is put back afterwards.
+   * their own, if sharded).
    */
   void Shuffle()
   {
@@ -586,16 +666,12 @@ class SeparableProblem
       function.Shuffle();
       return;
     }
-    const arma::uvec drawn = arma::randi<arma::uvec>(2,
-        arma::distr_param(0, std::numeric_limits<int>::max()));
-    const std::uint64_t own = (std::uint64_t(drawn[0]) << 31) ^
-        std::uint64_t(drawn[1]);
+    const KeepRandomNumbers keep;
     const std::uint64_t common = (optimizer.Data() == Data::Sharded) ?
         Mix(seed, rank + 1) : seed;
     arma::arma_rng::set_seed(arma::arma_rng::seed_type(Mix(common, shuffles)));
     ++shuffles;
     function.Shuffle();
-    arma::arma_rng::set_seed(arma::arma_rng::seed_type(own));
   }
 
   const char* name;
@@ -612,6 +688,9 @@ class SeparableProblem
   ToleranceRule<ElemType> tolerance;
   size_t ranks;
   size_t rank;
+  //! Ranks that compute gradients, and whether they do so together.
+  size_t computing;
+  bool inRounds = false;
   std::uint64_t seed;
   bool seeded;
   std::uint64_t shuffles = 0;
@@ -619,6 +698,9 @@ class SeparableProblem
 
   //! For policies other than the paper's, while all links are busy.
   MatType& scratch;
+  //! The shape of the model.
+  size_t rows;
+  size_t cols;
   Batch batch;
   std::uint64_t ownEpoch = 0;
   std::uint64_t ownPoints = 0;

@@ -172,6 +172,13 @@ class Settings
   //! slow peer finds newer gradients, at the cost of memory and messages.
   size_t& Window() { return window; }
 
+  //! Get how many gradients a rank may be ahead of a neighbour before it gives
+  //! it time to catch up (default 32, 0: no limit).
+  size_t MaxLead() const { return maxLead; }
+  //! Modify how many; it is felt only where gradients take less time than an
+  //! exchange.
+  size_t& MaxLead() { return maxLead; }
+
   //! Are frames lent to ranks on the same machine, rather than sent by MPI?
   bool SharedMemory() const { return sharedMemory; }
   //! Modify whether they are; each rank may choose for itself.
@@ -311,6 +318,7 @@ class Settings
   dasgd::Sharing sharing = dasgd::Sharing::Static;
   size_t seed = 0;
   size_t window = 2;
+  size_t maxLead = 32;
   bool sharedMemory = true;
   dasgd::WireFormat format;
   double smoothness = 0;

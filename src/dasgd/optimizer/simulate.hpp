@@ -126,17 +126,26 @@ class SimulatedTraining
       decays.emplace_back(optimizer.DecayPolicy());
       callbacks.emplace_back(optimizer, function, ranks, callbacksIn[i]);
       problems.emplace_back(AlgorithmType::Name(),
-          AlgorithmType::Computes(options, ranks, i), optimizer, function,
+          Training<AlgorithmType>::Computes(settings, options, points, i),
+          optimizer, function,
           iterates[i], gradients[i], scratch[i], updates[i], decays[i],
           callbacks[i], Training<AlgorithmType>::Divide(settings, options,
           points, i), ranks, i, seed, true);
-      pointers.push_back(iterates[i].memptr());
       all.push_back(&problems[i]);
+      if constexpr (AlgorithmType::inRounds)
+        problems[i].InRounds();
+      problems[i].BeginOptimization();
+    }
+    // As in Optimize(), rank 0's starting point is everyone's.
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      std::copy(iterates[0].begin(), iterates[0].end(), iterates[i].begin());
+      pointers.push_back(iterates[i].memptr());
     }
 
     for (size_t i = 0; i < ranks; ++i)
     {
-      if (AlgorithmType::Computes(options, ranks, i))
+      if (Training<AlgorithmType>::Computes(settings, options, points, i))
         continue;
       for (ProblemType& problem : problems)
         problem.Absent(i);
@@ -146,6 +155,7 @@ class SimulatedTraining
     RunSettings run{ optimizer.Topology(), machine.window };
     run.format = machine.format;
     run.seed = seed;
+    run.maxLead = optimizer.MaxLead();
     auto simulation = Make(run, options, machine, pointers, iterate.n_elem,
         all);
     if constexpr (!synchronous)
@@ -190,7 +200,10 @@ class SimulatedTraining
       counts.deviation = deviations[i];
       report.ranks.push_back(counts);
     }
-    const Fact* stop = simulation.Worker(0).Stop();
+    std::vector<const Fact*> stops;
+    for (size_t i = 0; i < ranks; ++i)
+      stops.push_back(simulation.Worker(i).Stop());
+    const Fact* stop = Strongest(stops);
     if (stop)
     {
       report.reason = stop->reason;
@@ -260,8 +273,7 @@ class SimulatedTraining
       for (size_t i = 0; i < ranks; ++i)
       {
         workers.push_back(std::make_unique<WorkerType>(RuleType::averaged,
-            RuleType::Period(options), ranks, i, iterates[i], elements,
-            *problems[i]));
+            RuleType::Period(options), ranks, i, elements, *problems[i]));
       }
       return RoundSimulation<ElemType, ProblemType>(std::move(workers),
           elements, machine);
@@ -313,14 +325,12 @@ class SimulatedTraining
     { return std::isfinite(value) && value >= 0; };
     for (size_t i = 0; i < ranks; ++i)
     {
-      if (data == Data::Replicated && (points[i] != points[0] ||
-          points[i] < ranks))
+      if (data == Data::Replicated && points[i] != points[0])
       {
         return "rank " + std::to_string(i) + " has " +
             std::to_string(points[i]) + " points, but rank 0 has " +
-            std::to_string(points[0]) + " and there are " +
-            std::to_string(ranks) + " ranks; give each the same points, at "
-            "least one for each rank, or set Data() = dasgd::Data::Sharded.";
+            std::to_string(points[0]) + "; give each the same points, or set "
+            "Data() = dasgd::Data::Sharded.";
       }
       if (!sound(machine.computeSeconds[i]))
       {

@@ -18,8 +18,10 @@
 #include "blas_threads.hpp"
 #include "callbacks.hpp"
 #include "gather_history.hpp"
+#include "keep_random_numbers.hpp"
 #include "separable_problem.hpp"
 #include "settings.hpp"
+#include "take_fingerprint.hpp"
 
 #include <chrono>
 
@@ -75,6 +77,13 @@ class Training
         "StepSize()";
   }
 
+  //! Does a rank compute gradients?
+  template<typename SettingsType>
+  static bool Computes(const SettingsType& settings,
+                       const typename AlgorithmType::Options& options,
+                       const std::vector<size_t>& points,
+                       size_t rank);
+
   /**
    * The work of one rank, of those that compute at all.
    *
@@ -118,7 +127,8 @@ class Training
                                                   size_t rows,
                                                   size_t cols,
                                                   size_t elementBytes,
-                                                  size_t points);
+                                                  size_t points,
+                                                  const Fingerprint& mine);
 
   /**
    * What a checkpoint of a training says when it begins, or goes on.
@@ -140,6 +150,21 @@ class Training
   //! them.
   static void ShareCheckpoint(const MpiCommunicator& comm,
                               std::vector<std::uint8_t>& bytes);
+
+  //! Do all ranks hold the same data?  Throws on all of them if not.
+  static void CompareData(const MpiCommunicator& comm,
+                          const Fingerprint& mine);
+
+  //! Why the run ended becomes the same on all ranks.
+  static void AgreeOnStop(const MpiCommunicator& comm, Outcome& outcome);
+
+  //! A number in a message.
+  static std::string Text(const double number)
+  {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.10g", number);
+    return text;
+  }
 
   //! What deaths have cost.
   struct Losses

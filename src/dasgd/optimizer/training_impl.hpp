@@ -64,9 +64,13 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   const size_t firstRank = comm.Rank();
   const size_t firstRanks = comm.Size();
   const auto start = std::chrono::steady_clock::now();
+  // Alone ens::SGD's shuffles are part of the program's random numbers.
+  const KeepRandomNumbers keep(comm.Size() > 1 ||
+      (settings.seed != 0 && settings.shuffle));
   size_t held = 0;
   BaseMatType gradient, scratch, begin;
   std::vector<std::uint8_t> stored;
+  Fingerprint fingerprint;
   std::exception_ptr unready;
   Guard(unready, [&]()
   {
@@ -81,26 +85,32 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     if (vanilla && settings.smoothness == 0 && comm.Rank() == 0 &&
         settings.stepSize != AutoStep && iterate.n_elem <= (size_t(1) << 22))
       begin = iterate;
-    if (resumable && comm.Rank() == 0)
+    if (resumable && comm.Rank() == 0 && !settings.checkpointFile.empty())
     {
+      fingerprint = TakeFingerprint(function, iterate, settings.batchSize);
       stored = FindCheckpoint(settings, iterate.n_rows, iterate.n_cols,
-          sizeof(ElemType), held);
+          sizeof(ElemType), held, fingerprint);
     }
   });
   const typename AlgorithmType::Options options = optimizer;
   Agreed agreed = ShakeHands(comm, settings, options, iterate.n_rows,
       iterate.n_cols, held, ExceptionText(unready), ElemType());
   const size_t maxIterations = settings.maxIterations;
-  const bool computes = AlgorithmType::Computes(options, comm.Size(),
+  const bool computes = Computes(settings, options, agreed.points,
       comm.Rank());
 
   // Where it begins: at the start, or where a checkpoint is.
   if constexpr (resumable)
+  {
     ShareCheckpoint(comm, stored);
+    comm.Broadcast(&fingerprint, sizeof(fingerprint));
+  }
   const bool resumes = !stored.empty();
   const Checkpoint from = resumes ? checkpoint::Decode(stored) : Checkpoint();
   Checkpoint origin = Origin(settings, agreed, iterate.n_rows,
       iterate.n_cols, sizeof(ElemType), resumes ? &from : nullptr);
+  if (!origin.fingerprint.known)
+    origin.fingerprint = fingerprint;
   agreed.seed = origin.seed;
   Work work = Divide(settings, options, agreed.points, comm.Rank(), origin);
   const size_t ranksHere = (comm.Size() > 1) ? comm.RanksHere() : 1;
@@ -111,8 +121,8 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     std::memcpy(iterate.memptr(), from.vectors[0], size_t(from.VectorBytes()));
   else if (comm.Size() > 1)
     comm.Broadcast(iterate.memptr(), iterate.n_elem * sizeof(ElemType));
-  if (!begin.empty())
-    begin = iterate;
+  if (comm.Size() > 1 && settings.data == Data::Replicated)
+    CompareData(comm, TakeFingerprint(function, iterate, settings.batchSize));
 
   const double givenStep = settings.stepSize;
   double smoothness = settings.smoothness;
@@ -147,8 +157,10 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       comm.Size(), comm.Rank(), agreed.seed, settings.seed != 0);
 
   for (size_t i = 0; i < comm.Size(); ++i)
-    if (!AlgorithmType::Computes(options, comm.Size(), i))
+    if (!Computes(settings, options, agreed.points, i))
       problem.Absent(i);
+  if constexpr (AlgorithmType::inRounds)
+    problem.InRounds();
 
   if (resumes)
   {
@@ -172,6 +184,12 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       std::cerr << "." << std::endl;
     }
   }
+  problem.BeginOptimization();
+  if (comm.Size() > 1 && sizeof...(CallbackTypes) > 0)
+    comm.Broadcast(iterate.memptr(), iterate.n_elem * sizeof(ElemType));
+  if (!begin.empty())
+    begin = iterate;
+
   std::unique_ptr<CheckpointWriter> writer;
   dasgd::Topology topology = settings.topology;
   dasgd::Report& report = settings.report;
@@ -201,10 +219,12 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
         settings.recordHistory ? &log : nullptr, settings.format,
         &settings.state.live, ranksHere > Cores(), settings.sharedMemory,
         agreed.seed, origin.staleness };
+    runSettings.maxLead = settings.maxLead;
     outcome = AlgorithmType::Run(comm, runSettings, options, iterate.memptr(),
         iterate.n_elem, problem);
     // A rank may die yet, before all have the same.
     problem.Interrupted(outcome.counts, outcome.exception);
+    AgreeOnStop(comm, outcome);
     bool stepChanged = false;
     for (const std::uint64_t other : comm.Gather(std::uint64_t(
         settings.stepSize != stepSize)))
@@ -231,20 +251,19 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       else if (writer->Written() > 0)
         FinishedCheckpoints().erase(path);
     }
+    if (data == Data::Replicated && comm.Size() > 1)
+    {
+      // Ranks may have shuffled differently often; after this their data is in
+      // one order again, for the objective and for the next training.
+      std::uint64_t shuffles = 0;
+      for (const std::uint64_t other : comm.Gather(problem.Shuffles()))
+        shuffles = std::max(shuffles, other);
+      Guard(outcome.exception, [&]() { problem.ShuffleTo(shuffles); });
+    }
     if (exactObjective && !failed)
     {
-      // Ranks may have come differently far; a common order makes their parts
-      // those of one whole.
-      std::uint64_t shuffles = 0;
-      if (data == Data::Replicated && comm.Size() > 1)
-        for (const std::uint64_t other : comm.Gather(problem.Shuffles()))
-          shuffles = std::max(shuffles, other);
       ElemType part = 0;
-      Guard(outcome.exception, [&]()
-      {
-        problem.ShuffleTo(shuffles);
-        part = problem.ExactPart(data);
-      });
+      Guard(outcome.exception, [&]() { part = problem.ExactPart(data); });
       objective = 0;
       for (const double other : comm.Gather(double(part)))
         objective += ElemType(other);
@@ -259,6 +278,9 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       if (!std::exchange(told, true))
         callbacks.EndOptimization(iterate);
     });
+    // Callbacks may have changed the result.
+    if (comm.Size() > 1 && sizeof...(CallbackTypes) > 0)
+      comm.Broadcast(problem.Iterate(), iterate.n_elem * sizeof(ElemType));
 
     // The report, the same everywhere; and what may have been thrown late.
     report = Describe(settings, options, comm.Size(), iterate.n_elem,
@@ -433,6 +455,23 @@ Report Training<AlgorithmType>::Describe(
 }
 
 template<typename AlgorithmType>
+template<typename SettingsType>
+bool Training<AlgorithmType>::Computes(
+    const SettingsType& settings,
+    const typename AlgorithmType::Options& options,
+    const std::vector<size_t>& points,
+    const size_t rank)
+{
+  const size_t ranks = points.size();
+  size_t place = 0;
+  for (size_t i = 0; i < rank; ++i)
+    place += AlgorithmType::Computes(options, ranks, i);
+  // With fewer points than ranks some would compute what others compute.
+  return AlgorithmType::Computes(options, ranks, rank) &&
+      (settings.Data() == Data::Sharded || place < points[rank]);
+}
+
+template<typename AlgorithmType>
 template<typename UpdatePolicyType, typename DecayPolicyType>
 Work Training<AlgorithmType>::Divide(
     const Settings<UpdatePolicyType, DecayPolicyType>& settings,
@@ -446,7 +485,7 @@ Work Training<AlgorithmType>::Divide(
   size_t place = 0;
   for (size_t i = 0; i < ranks; ++i)
   {
-    if (!AlgorithmType::Computes(options, ranks, i))
+    if (!Computes(settings, options, points, i))
       continue;
     if (i < rank)
       ++place;
@@ -466,7 +505,8 @@ std::vector<std::uint8_t> Training<AlgorithmType>::FindCheckpoint(
     const size_t rows,
     const size_t cols,
     const size_t elementBytes,
-    const size_t points)
+    const size_t points,
+    const Fingerprint& fingerprint)
 {
   const std::string& path = settings.CheckpointFile();
   std::vector<std::uint8_t> bytes;
@@ -515,6 +555,14 @@ std::vector<std::uint8_t> Training<AlgorithmType>::FindCheckpoint(
           std::to_string(found.held[0]) + " points, but there are " +
           std::to_string(points));
     }
+    const size_t place = fingerprint.Difference(found.fingerprint);
+    if (found.data == settings.Data() && found.held[0] == points &&
+        place < Fingerprint::Places)
+    {
+      throw CheckpointError("it is of a training on other data: the objective "
+          "of some points was " + Text(found.fingerprint.objectives[place]) +
+          ", but is " + Text(fingerprint.objectives[place]));
+    }
     return bytes;
   }
   catch (const CheckpointError& e)
@@ -523,6 +571,69 @@ std::vector<std::uint8_t> Training<AlgorithmType>::FindCheckpoint(
         e.what() + "; name another file, or set Restart() (--restart) to begin "
         "anew and replace it.");
   }
+}
+
+template<typename AlgorithmType>
+void Training<AlgorithmType>::CompareData(const MpiCommunicator& comm,
+                                          const Fingerprint& mine)
+{
+  std::vector<Fingerprint> all(comm.Size());
+  const std::vector<std::string> texts = comm.Gather(std::string(
+      reinterpret_cast<const char*>(&mine), sizeof(mine)));
+  for (size_t i = 0; i < comm.Size(); ++i)
+  {
+    std::memcpy(&all[i], texts[i].data(), sizeof(Fingerprint));
+    const size_t place = all[0].Difference(all[i]);
+    if (place == Fingerprint::Places)
+      continue;
+    const char* const where[] = { "first", "middle", "last" };
+    throw std::invalid_argument(std::string(AlgorithmType::Name()) +
+        "::Optimize(): ranks 0 and " + std::to_string(i) + " hold different "
+        "data: the objective of the " + where[place] + " points is " +
+        Text(all[0].objectives[place]) + " and " +
+        Text(all[i].objectives[place]) + "; give every rank the same data in "
+        "the same order (seed random splits alike), or set Data() = "
+        "dasgd::Data::Sharded if every rank has points of its own.");
+  }
+}
+
+template<typename AlgorithmType>
+void Training<AlgorithmType>::AgreeOnStop(const MpiCommunicator& comm,
+                                          Outcome& outcome)
+{
+  if (comm.Size() == 1)
+    return;
+  struct Known
+  {
+    bool stopped;
+    StopReason reason;
+    std::uint32_t origin;
+    std::uint64_t count;
+    double value;
+  };
+  const Known mine{ outcome.stopped, outcome.stop.reason, outcome.stop.origin,
+      outcome.stop.count, outcome.stop.value };
+  std::vector<Fact> facts(comm.Size());
+  std::vector<const Fact*> known;
+  for (const std::string& text : comm.Gather(std::string(
+      reinterpret_cast<const char*>(&mine), sizeof(mine)) +
+      outcome.stop.text.substr(0, Fact::MaxText)))
+  {
+    Known their;
+    std::memcpy(&their, text.data(), sizeof(their));
+    Fact& fact = facts[known.size()];
+    fact.kind = Fact::Kind::Stop;
+    fact.reason = their.reason;
+    fact.origin = their.origin;
+    fact.count = their.count;
+    fact.value = their.value;
+    fact.text = text.substr(sizeof(their));
+    known.push_back(their.stopped ? &fact : nullptr);
+  }
+  const Fact* const strongest = Strongest(known);
+  outcome.stopped = (strongest != nullptr);
+  if (strongest)
+    outcome.stop = *strongest;
 }
 
 template<typename AlgorithmType>
@@ -698,6 +809,7 @@ typename Training<AlgorithmType>::Agreed Training<AlgorithmType>::ShakeHands(
   handshake.Require("Sharing()", std::string(ToString(settings.Sharing())));
   handshake.Require("Seed()", settings.Seed());
   handshake.Require("Window()", settings.Window());
+  handshake.Require("MaxLead()", settings.MaxLead());
   handshake.Require("WireFormat()", settings.WireFormat().Name());
   handshake.Require("Smoothness()", settings.Smoothness());
   handshake.Require("RecordHistory()", settings.RecordHistory());
@@ -760,12 +872,6 @@ std::string Training<AlgorithmType>::Complaint(
   {
     return "there is no data (NumFunctions() is 0); give this rank at least "
         "one point.";
-  }
-  if (!sharded && points < ranks)
-  {
-    return std::to_string(points) + " points cannot be divided over " +
-        std::to_string(ranks) + " ranks; start at most " +
-        std::to_string(points) + ".";
   }
   try
   {

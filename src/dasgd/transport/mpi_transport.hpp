@@ -239,22 +239,34 @@ class MpiTransport
   //! There is nothing to do at the moment.
   void Wait()
   {
-    // Frames that are lent need no call of MPI, but others may need us to make
-    // progress with what they have begun.
-    int there = 0;
-    mpi::Check(MPI_Iprobe(MPI_ANY_SOURCE, tag, comm.Handle(), &there,
-        MPI_STATUS_IGNORE), "MPI_Iprobe");
-    Look();
+    Progress();
     patience.Nap();
   }
 
-  //! There is something to do, but a peer on this core may need it more.
+  //! The same, but not for long: do not sleep.
+  void Pause()
+  {
+    Progress();
+    std::this_thread::yield();
+  }
+
+  /**
+   * There is something to do, but a peer that has not taken its frames may be
+   * waiting for this core.  If it is not a peer that takes it, but a program
+   * that keeps it for long, do not offer it again soon.
+   */
   void Yield()
   {
-    // If ranks have a core each, a peer that shares this one is an exception:
-    // it need not be thought of each time.
-    if (options.crowded || ++yields % 8 == 0)
-      std::this_thread::yield();
+    if (unwilling > 0)
+    {
+      --unwilling;
+      return;
+    }
+    const auto before = std::chrono::steady_clock::now();
+    std::this_thread::yield();
+    if (std::chrono::steady_clock::now() - before >
+        std::chrono::milliseconds(1))
+      unwilling = 63;
   }
 
  private:
@@ -385,6 +397,16 @@ class MpiTransport
     std::vector<MPI_Request> requests;
   };
 
+  //! Frames that are lent need no call of MPI, but others may need us to make
+  //! progress with what they have begun.
+  void Progress()
+  {
+    int there = 0;
+    mpi::Check(MPI_Iprobe(MPI_ANY_SOURCE, tag, comm.Handle(), &there,
+        MPI_STATUS_IGNORE), "MPI_Iprobe");
+    Look();
+  }
+
   //! A rank has died: buffers are MPI's until it lets go of them.
   void Release()
   {
@@ -464,7 +486,8 @@ class MpiTransport
   std::vector<Link> senders;
   std::vector<Link> receivers;
   size_t nextReceiver = 0;
-  size_t yields = 0;
+  //! So many times the core is not offered to others.
+  size_t unwilling = 0;
   mpi::Patience patience;
   std::chrono::steady_clock::time_point nextLook;
   int exceptions = std::uncaught_exceptions();

@@ -9,6 +9,7 @@
 #define DASGD_WIRE_CHECKPOINT_HPP
 
 #include "../core/fact.hpp"
+#include "../core/fingerprint.hpp"
 #include "../core/progress.hpp"
 #include "../core/random.hpp"
 #include "byte_archive.hpp"
@@ -75,6 +76,9 @@ struct Checkpoint
   StopReason reason = StopReason::Budget;
   double stopValue = 0;
 
+  //! What the data of rank 0 looks like.
+  Fingerprint fingerprint;
+
   //! The update policy, and what it remembers: numbers, and vectors of the
   //! model's size.
   std::string policy;
@@ -130,6 +134,7 @@ struct Checkpoint
     seconds = from.seconds;
     staleness = from.staleness;
     resumes = from.resumes + 1;
+    fingerprint = from.fingerprint;
   }
 
   /**
@@ -159,7 +164,8 @@ namespace checkpoint {
 //! takes it for one.
 struct Header
 {
-  static constexpr std::uint32_t Version = 1;
+  //! Those of version 1 have no fingerprint.
+  static constexpr std::uint32_t Version = 2;
   static constexpr std::uint32_t Order = 0x01020304;
 
   std::array<char, 8> magic{ { '\x89', 'd', 'a', 's', 'g', 'd', '\r', '\n' } };
@@ -304,14 +310,21 @@ inline void Save(ByteOutputArchive& archive, const Checkpoint& from)
       from.stopValue);
   Save(archive, from.policy);
   Save(archive, from.policyNumbers);
-  archive(from.policyVectors);
+  static_assert(std::is_trivially_copyable<Fingerprint>::value &&
+      sizeof(Fingerprint) == 48, "Fingerprint is written as it is.");
+  archive(from.policyVectors,
+      cereal::binary_data(&from.fingerprint, sizeof(from.fingerprint)));
 }
 
 /**
  * Read what Save() has written.  Whatever the bytes are, this ends with a
  * checkpoint whose parts fit each other, or with an exception.
+ *
+ * @param version That of the header.
  */
-inline void Load(ByteInputArchive& archive, Checkpoint& to)
+inline void Load(ByteInputArchive& archive,
+                 Checkpoint& to,
+                 const std::uint32_t version)
 {
   // Counters are far from overflow in any real run.
   constexpr std::uint64_t most = std::uint64_t(1) << 62;
@@ -383,6 +396,8 @@ inline void Load(ByteInputArchive& archive, Checkpoint& to)
   Load(archive, to.policy);
   Load(archive, to.policyNumbers);
   to.policyVectors = LoadCount(archive, "vectors", MaxVectors);
+  if (version >= 2)
+    archive.loadBinary(&to.fingerprint, sizeof(to.fingerprint));
 
   // Divisions instead of products, which may overflow.
   const std::uint64_t vectors = to.policyVectors + 1;
@@ -484,7 +499,7 @@ inline Checkpoint Decode(const std::vector<std::uint8_t>& bytes)
   try
   {
     ByteInputArchive archive(content, bytes.size() - sizeof(Header));
-    Load(archive, result);
+    Load(archive, result, header.version);
   }
   catch (const WireError&)
   {

@@ -1,0 +1,55 @@
+/**
+ * @file keep_random_numbers.hpp
+ *
+ * The program's random numbers belong to the program.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_OPTIMIZER_KEEP_RANDOM_NUMBERS_HPP
+#define DASGD_OPTIMIZER_KEEP_RANDOM_NUMBERS_HPP
+
+#include <armadillo>
+
+#include <cstdint>
+#include <limits>
+
+namespace dasgd {
+
+/**
+ * While this lives, Armadillo's generator may be seeded and drawn from as often
+ * as anybody likes.  When it is gone, however that comes, the generator's state
+ * is a function of what it was before and of nothing else.  So ranks that drew
+ * the same numbers before a training do so after it, although they shuffled and
+ * computed differently often.
+ */
+class KeepRandomNumbers
+{
+ public:
+  //! @param active False to do nothing.
+  explicit KeepRandomNumbers(const bool active = true) : active(active)
+  {
+    if (!active)
+      return;
+    // The generator's state cannot be copied, but a seed can be drawn from it.
+    const arma::uvec drawn = arma::randi<arma::uvec>(2,
+        arma::distr_param(0, std::numeric_limits<int>::max()));
+    seed = (std::uint64_t(drawn[0]) << 31) ^ std::uint64_t(drawn[1]);
+  }
+
+  ~KeepRandomNumbers()
+  {
+    if (active)
+      arma::arma_rng::set_seed(arma::arma_rng::seed_type(seed));
+  }
+
+  KeepRandomNumbers(const KeepRandomNumbers&) = delete;
+  KeepRandomNumbers& operator=(const KeepRandomNumbers&) = delete;
+
+ private:
+  bool active;
+  std::uint64_t seed = 0;
+};
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,83 @@
+/**
+ * @file take_fingerprint.hpp
+ *
+ * Asks a separable function a few questions whose answers tell its data from
+ * other data.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_OPTIMIZER_TAKE_FINGERPRINT_HPP
+#define DASGD_OPTIMIZER_TAKE_FINGERPRINT_HPP
+
+#include "../core/fingerprint.hpp"
+#include "../core/random.hpp"
+
+#include <cstring>
+#include <limits>
+
+namespace dasgd {
+
+/**
+ * Evaluate the function on a few points.  The function's own exceptions do not
+ * come out: it then has no fingerprint, and will throw in the training as well.
+ *
+ * @param function The function; Evaluate() of a few points is called five times.
+ * @param iterate The starting point, which is not changed.
+ * @param batchSize Points that the training evaluates at a time.
+ */
+template<typename FunctionType, typename MatType>
+Fingerprint TakeFingerprint(FunctionType& function,
+                            const MatType& iterate,
+                            const size_t batchSize)
+{
+  using ElemType = typename MatType::elem_type;
+  Fingerprint print;
+  print.tolerance = std::sqrt(double(std::numeric_limits<ElemType>::epsilon()));
+  try
+  {
+    const size_t points = function.NumFunctions();
+    const size_t count = std::min({ points, batchSize, size_t(8) });
+    if (count == 0)
+      return print;
+    // Not where the training starts: at zero, a usual start, the loss of a
+    // linear model is the same for all data.
+    const auto place = [&](const std::uint64_t seed)
+    {
+      MatType values(iterate.n_rows, iterate.n_cols);
+      Random random(seed);
+      for (ElemType& value : values)
+        value = ElemType(random.Uniform(-1e-3, 1e-3));
+      return values;
+    };
+    const MatType here = place(1);
+    for (size_t i = 0; i < Fingerprint::Places; ++i)
+    {
+      print.objectives[i] = double(function.Evaluate(here, i * (points - count)
+          / (Fingerprint::Places - 1), count));
+    }
+    const double again = double(function.Evaluate(here, 0, count));
+    const double elsewhere = double(function.Evaluate(place(2), 0, count));
+    print.known = (again == print.objectives[0]);
+    for (const double objective : print.objectives)
+      print.known = print.known && std::isfinite(objective);
+    if (elsewhere == again)
+    {
+      for (const ElemType value : iterate)
+      {
+        const double number = double(value);
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, &number, sizeof(bits));
+        print.start = Mix(print.start, bits);
+      }
+    }
+  }
+  catch (...)
+  {
+    print.known = 0;
+  }
+  return print;
+}
+
+} // namespace dasgd
+
+#endif
