@@ -21,13 +21,24 @@ namespace conformance {
 using namespace dasgd;
 
 //! What goes wrong, or otherwise ends a run, on one rank.
-enum class Event { None, Throw, ThrowLate, NonFinite, Callback, Tolerance };
+enum class Event
+{
+  None,
+  Throw,
+  ThrowLate,
+  NonFinite,
+  Callback,
+  Tolerance,
+  //! A callback asks to stop when its rank has done its share.
+  CallbackDone
+};
 
 //! Everything that a run is made of.
 struct Case
 {
   std::string topology = "complete";
   size_t window = 2;
+  size_t maxLead = 0;
   std::string format = "exact";
   size_t ranks = 2;
   size_t elements = 3;
@@ -53,7 +64,8 @@ struct Case
   std::string Text() const
   {
     std::ostringstream out;
-    out << topology << ", window " << window << ", " << format << ", " << ranks
+    out << topology << ", window " << window << ", lead " << maxLead << ", "
+        << format << ", " << ranks
         << " ranks, " << elements << " elements, " << ToString(data) << ", " << ToString(sharing) << ", "
         << points << " points, batch " << batchSize << ", max "
         << maxIterations << ", event " << int(event) << " on rank "
@@ -221,6 +233,12 @@ class ScriptedProblem
     objective += progress.Note(entry);
     if (onApplied)
       onApplied(entry);
+    if (script.event == Event::CallbackDone && rank == script.eventRank &&
+        !HasWork())
+    {
+      wants = true;
+      verdict.reason = StopReason::Callback;
+    }
     // Thrown while a frame is applied; with any luck in the drain.
     if (entry.origin != rank && script.event == Event::ThrowLate &&
         rank == script.eventRank)
@@ -357,6 +375,17 @@ inline std::string Broken(const Case& script,
     computed.push_back(end.counts.computed);
   const std::vector<double> expected = SumOfUpdates(script, ends);
 
+  // What they agree on in the end.
+  std::vector<Fact> facts(n);
+  std::vector<const Fact*> known;
+  for (size_t r = 0; r < n; ++r)
+  {
+    facts[r].reason = ends[r].reason;
+    facts[r].origin = std::uint32_t(ends[r].stopRank);
+    known.push_back(ends[r].stopped ? &facts[r] : nullptr);
+  }
+  const Fact* const agreed = Strongest(known);
+
   std::uint64_t total = 0, points = script.from.points;
   for (size_t r = 0; r < n; ++r)
   {
@@ -377,18 +406,17 @@ inline std::string Broken(const Case& script,
     if (replicas && end.counts.staleness.Measured() +
         end.counts.staleness.Skipped() != total)
       out << who << "staleness is not accounted for\n";
-    if (end.stopped != ends[0].stopped || (end.stopped &&
-        (end.reason != ends[0].reason || end.stopRank != ends[0].stopRank)))
-      out << who << "has another reason to stop than rank 0\n";
+    if (end.stopped && !ends[end.stopRank].stopped)
+      out << who << "was stopped by rank " << end.stopRank << ", which was not "
+          "stopped itself\n";
     if (script.sharing == Sharing::Static &&
-        end.epochsClosed != ends[0].epochsClosed && !end.stopped &&
+        end.epochsClosed != ends[0].epochsClosed && !agreed &&
         !end.threw && !ends[0].threw)
       out << who << "saw another number of epochs than rank 0\n";
   }
 
   // How it ends: all work done, or as the script says.
-  const Ending& end = ends[0];
-  if (!end.stopped)
+  if (!agreed)
   {
     if (script.maxIterations != 0 && script.sharing == Sharing::Static &&
         points != std::max<std::uint64_t>(script.maxIterations,
@@ -401,24 +429,25 @@ inline std::string Broken(const Case& script,
   const bool mayMiss = script.maxIterations != 0; // Work may end before.
   const auto wanted = [&](const StopReason reason)
   {
-    if (!end.stopped && !mayMiss)
+    if (!agreed && !mayMiss)
       out << "nobody stopped the run\n";
-    if (end.stopped && end.reason != reason)
-      out << "stopped because " << ToString(end.reason) << "\n";
-    if (end.stopped && reason != StopReason::Tolerance &&
-        end.stopRank != script.eventRank)
-      out << "rank " << end.stopRank << " stopped the run\n";
+    if (agreed && agreed->reason != reason)
+      out << "stopped because " << ToString(agreed->reason) << "\n";
+    if (agreed && reason != StopReason::Tolerance &&
+        agreed->origin != script.eventRank)
+      out << "rank " << agreed->origin << " stopped the run\n";
   };
   switch (script.event)
   {
     case Event::None:
-      if (end.stopped)
+      if (agreed)
         out << "stopped for no reason\n";
       break;
     case Event::Throw: wanted(StopReason::Error); break;
     case Event::ThrowLate: wanted(StopReason::Error); break;
     case Event::NonFinite: wanted(StopReason::NonFinite); break;
-    case Event::Callback: wanted(StopReason::Callback); break;
+    case Event::Callback:
+    case Event::CallbackDone: wanted(StopReason::Callback); break;
     case Event::Tolerance: wanted(StopReason::Tolerance); break;
   }
   for (size_t r = 0; r < n; ++r)
@@ -470,14 +499,16 @@ inline Case RandomCase(Random& random, const size_t ranks)
   script.ranks = ranks;
   script.topology = RandomTopology(random, ranks);
   script.window = random.Chance(0.5) ? 2 : 1 + random.Below(9);
+  script.maxLead = random.Chance(0.5) ? 0 : 1 + random.Below(40);
   script.elements = 1 + random.Below(8);
   script.data = random.Chance(0.3) ? Data::Sharded : Data::Replicated;
   script.sharing = random.Chance(0.4) ? Sharing::Dynamic : Sharing::Static;
   script.points = ranks + random.Below(60);
   script.batchSize = 1 + random.Below(8);
   script.maxIterations = random.Below(400);
-  script.event = Event(random.Below(6));
-  if (script.maxIterations == 0 && script.event == Event::None)
+  script.event = Event(random.Below(7));
+  if (script.maxIterations == 0 && (script.event == Event::None ||
+      script.event == Event::CallbackDone))
     script.maxIterations = 100; // Something must end it.
   // Late events need other ranks.
   if (script.event == Event::ThrowLate && ranks == 1)

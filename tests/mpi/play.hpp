@@ -74,6 +74,7 @@ std::vector<Ending> Play(const MpiCommunicator& comm,
   const Topology topology = script.topology;
   RunSettings settings{ topology, script.window };
   settings.format = script.format;
+  settings.maxLead = script.maxLead;
   const Routes routes(Asynchronous<RuleType>::Links(topology, options,
       comm.Size()), comm.Size(), comm.Rank());
   const auto made = RuleType::Make(routes, settings, options, iterate.data(),

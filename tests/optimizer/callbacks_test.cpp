@@ -149,6 +149,160 @@ TEST_CASE("A callback of any kind that asks to stop on one rank stops all",
   { hooks.step = [&hooks]() { return hooks.steps == 5; }; }) == 5);
 }
 
+TEST_CASE("A rank that has done its share can still stop the others",
+    "[callbacks]")
+{
+  if (Ranks() == 1)
+    return;
+  // Rank 0 computes its part in no time, the others wait with theirs for its
+  // wish, which comes with the first gradient that it hears of.
+  for (const bool throws : { false, true })
+  {
+    INFO("throws: " << throws);
+    const size_t points = 64 * Ranks();
+    Probe probe(points, 3);
+    arma::mat iterate(3, 1, arma::fill::ones);
+    dasgd::DASGD<> optimizer(1e-3, 1, points * 2000, -1);
+    Hooks hooks;
+    if (Rank() == 0)
+    {
+      hooks.endEpoch = [&](const size_t epoch, double)
+      {
+        if (probe.calls < 2000 * 64 || epoch < 10)
+          return false;
+        if (throws)
+          throw OwnError{ 7 };
+        return true;
+      };
+    }
+    else
+    {
+      probe.onGradient = [&]()
+      { std::this_thread::sleep_for(std::chrono::microseconds(50)); };
+    }
+    const Ending ending = Try([&]()
+    { return Optimize(optimizer, probe, iterate, hooks); });
+    CHECK(ending.kind == (!throws ? Ending::Returned : Rank() == 0 ?
+        Ending::Own : Ending::RuntimeError));
+    const dasgd::Report& report = optimizer.Report();
+    CHECK(report.reason == (throws ? dasgd::StopReason::Error :
+        dasgd::StopReason::Callback));
+    CHECK(report.stopRank == 0);
+    CHECK(Same(report.Reason()));
+    CHECK(report.Points() < optimizer.MaxIterations() * 3 / 4);
+    CHECK(hooks.ends == 1);
+  }
+}
+
+namespace {
+
+//! Does something to the iterate, as ens::SGD lets it.
+struct Meddler
+{
+  std::function<void(arma::mat&)> begin, step, end;
+
+  template<typename OptimizerType, typename FunctionType, typename MatType>
+  void BeginOptimization(OptimizerType&, FunctionType&, MatType& iterate)
+  {
+    if (begin)
+      begin(iterate);
+  }
+
+  template<typename OptimizerType, typename FunctionType, typename MatType>
+  bool StepTaken(OptimizerType&, FunctionType&, MatType& iterate)
+  {
+    if (step)
+      step(const_cast<arma::mat&>(iterate));
+    return false;
+  }
+
+  template<typename OptimizerType, typename FunctionType, typename MatType>
+  void EndOptimization(OptimizerType&, FunctionType&, MatType& iterate)
+  {
+    if (end)
+      end(iterate);
+  }
+};
+
+} // namespace
+
+TEST_CASE("A callback that changes the iterate in the middle is refused",
+    "[callbacks]")
+{
+  const size_t who = Ranks() - 1;
+  const std::vector<std::function<void(arma::mat&)>> changes = {
+      [](arma::mat& iterate) { iterate.clamp(-0.01, 0.01); },
+      [](arma::mat& iterate) { iterate[7] = 0; },
+      [](arma::mat& iterate)
+      {
+        arma::mat other(iterate.n_rows, iterate.n_cols, arma::fill::ones);
+        iterate = std::move(other);
+      },
+      [](arma::mat& iterate) { iterate.set_size(3, 1); } };
+  // The last kind ens::SGD does not survive, either.
+  const size_t kinds = (Ranks() > 1) ? changes.size() : changes.size() - 1;
+  for (size_t i = 0; i < kinds; ++i)
+  {
+    INFO("change " << i);
+    Probe probe(64, 20);
+    arma::mat iterate(20, 1, arma::fill::ones);
+    dasgd::DASGD<> optimizer(1e-3, 4, 6400, -1);
+    Meddler meddler;
+    size_t steps = 0;
+    if (Rank() == who)
+    {
+      meddler.step = [&](arma::mat& model)
+      {
+        if (++steps == 10)
+          changes[i](model);
+      };
+    }
+    const Ending ending = Try([&]()
+    { return optimizer.Optimize(probe, iterate, meddler); });
+    INFO(ending);
+    if (Ranks() == 1)
+    {
+      CHECK(ending.kind == Ending::Returned);
+      continue;
+    }
+    CHECK(ending.kind != Ending::Returned);
+    CHECK(ending.Says("a callback changed the iterate in StepTaken()"));
+    CHECK(optimizer.Report().stopRank == who);
+    CHECK(optimizer.Report().stopStep == 10);
+    CHECK(iterate.n_elem == 20);
+    CHECK(Same(iterate));
+    CHECK(StillWorks());
+  }
+}
+
+TEST_CASE("A callback may change where the optimization begins and ends",
+    "[callbacks]")
+{
+  // Every rank does something else; rank 0's counts.
+  Probe probe(64, 5, Probe::Linear);
+  arma::mat iterate(5, 1, arma::fill::zeros);
+  dasgd::DASGD<> optimizer(0, 4, 640, -1);
+  Meddler meddler;
+  meddler.begin = [](arma::mat& model)
+  { model = arma::mat(5, 1, arma::fill::value(3.0 + double(Rank()))); };
+  meddler.end = [](arma::mat& model)
+  { model *= 10.0 + double(Rank()); };
+  optimizer.Optimize(probe, iterate, meddler);
+  CHECK(arma::all(arma::vectorise(iterate) == 30.0));
+
+  if (Ranks() == 1)
+    return;
+  // But not its shape.
+  meddler.begin = [](arma::mat& model) { model.ones(4, 2); };
+  const Ending ending = Try([&]()
+  { return optimizer.Optimize(probe, iterate, meddler); });
+  INFO(ending);
+  CHECK(ending.Says("a callback made the iterate 4 x 2 in "
+      "BeginOptimization(), but it was 5 x 1"));
+  CHECK(iterate.n_elem == 5);
+  CHECK(StillWorks());
+}
+
 TEST_CASE("If all ranks ask to stop at once, all name the same one",
     "[callbacks]")
 {

@@ -361,9 +361,9 @@ TEST_CASE("A checkpoint that cannot be used is refused on all ranks",
   refuse(other, "it is damaged: it has " + std::to_string(size - 1) +
       " bytes instead of " + std::to_string(size));
   other = bytes;
-  other[8] = 2;
-  refuse(other, "it is of version 2, but this program knows checkpoints up to "
-      "version 1");
+  other[8] = 3;
+  refuse(other, "it is of version 3, but this program knows checkpoints up to "
+      "version 2");
   refuse(std::vector<char>(1000, 'x'), "it is not a checkpoint");
   refuse(std::vector<char>(), "it is not a checkpoint");
 
@@ -395,6 +395,11 @@ TEST_CASE("A checkpoint that cannot be used is refused on all ranks",
   arma::mat iterate(3, 2, arma::fill::zeros);
   mismatch(Try([&]() { return shape.optimizer.Optimize(fewer, iterate); }),
       "it is of a training on 203 points, but there are 100");
+  // As many points, but others.
+  Probe others(203, 6, Probe::LeastSquares, 2);
+  iterate.zeros();
+  mismatch(Try([&]() { return shape.optimizer.Optimize(others, iterate); }),
+      "it is of a training on other data: the objective of some points was ");
   CHECK(StillWorks());
 }
 

@@ -420,16 +420,59 @@ TEST_CASE("An empty data set is refused", "[errors]")
   }
 }
 
-TEST_CASE("More ranks than points are refused", "[errors]")
+TEST_CASE("Data that differs between ranks is refused, if it is of one size",
+    "[errors]")
 {
-  if (Ranks() == 1)
-    return;
+  // Other points, other answers, another order.
+  CheckMismatch([](Endless& run)
+  { run.probe = Probe(2 * Ranks(), 3, Probe::LeastSquares, 2); },
+      { "hold different data", "objective of the first points is ", " and ",
+      "seed random splits alike", "Data::Sharded" });
+  CheckMismatch([](Endless& run) { run.probe.Shuffle(); },
+      { "hold different data" });
+
+  // Every rank has points of its own: no reason to complain.
   Endless run;
-  Probe probe(Ranks() - 1, 3);
-  const Ending ending = Try([&]()
-  { return Optimize(run.optimizer, probe, run.iterate); });
-  CheckRefused(ending, { std::to_string(Ranks() - 1) + " points",
-      std::to_string(Ranks()) + " ranks" });
+  run.probe = Probe(8, 3, Probe::LeastSquares, 1 + Rank());
+  run.optimizer.MaxIterations() = 16 * Ranks();
+  run.optimizer.Data() = dasgd::Data::Sharded;
+  CHECK(run.Run().kind == Ending::Returned);
+}
+
+TEST_CASE("A function that answers at random has no fingerprint", "[errors]")
+{
+  Endless run;
+  size_t questions = 0;
+  run.probe.onEvaluate = [&]() { ++questions; };
+  run.probe.noise = [&]() { return double(Rank()) + 0.1 * double(questions); };
+  run.optimizer.MaxIterations() = 16 * Ranks();
+  CHECK(run.Run().kind == Ending::Returned);
+  CHECK(questions == (Ranks() > 1 ? 5 : 0));
+}
+
+TEST_CASE("A gradient of another shape ends all ranks", "[errors]")
+{
+  const std::vector<std::pair<size_t, size_t>> shapes = { { 2, 1 }, { 4, 1 },
+      { 1, 3 }, { 0, 0 } };
+  for (const auto& shape : shapes)
+  {
+    Endless run;
+    const auto change = [&](arma::mat& gradient)
+    {
+      if (Rank() == Culprit() && run.probe.calls == 5)
+        gradient.set_size(shape.first, shape.second);
+    };
+    run.probe.spoil = [&](double&, arma::mat& gradient) { change(gradient); };
+    const Ending ending = run.Run();
+    INFO(ending);
+    CHECK(ending.kind == (Rank() == Culprit() ? Ending::InvalidArgument :
+        Ending::RuntimeError));
+    CHECK(ending.Says("the function made a gradient of " +
+        std::to_string(shape.first) + " x " + std::to_string(shape.second) +
+        ", but the iterate is 3 x 1"));
+    CHECK(run.optimizer.Report().stopRank == Culprit());
+    CHECK(StillWorks());
+  }
 }
 
 TEST_CASE("A communicator that this rank is not part of is refused",

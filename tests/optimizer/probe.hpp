@@ -121,7 +121,8 @@ class ProbeType
   {
     if (onEvaluate)
       onEvaluate();
-    return Visit(iterate, begin, nullptr, batchSize);
+    return Visit(iterate, begin, nullptr, batchSize) +
+        (noise ? ElemType(noise()) : ElemType(0));
   }
 
   ElemType EvaluateWithGradient(const MatType& iterate,
@@ -157,7 +158,7 @@ class ProbeType
     return gradient;
   }
 
-  const Kind kind;
+  Kind kind;
   //! How often each point was visited, by name.
   std::vector<size_t> visits;
   //! The names in the order of visits, if asked for.
@@ -168,6 +169,8 @@ class ProbeType
 
   //! Called where the function is; they may throw.
   std::function<void()> onGradient, onEvaluate, onShuffle;
+  //! Added to what Evaluate() answers.
+  std::function<double()> noise;
   //! May change what EvaluateWithGradient() answers.
   std::function<void(ElemType&, MatType&)> spoil;
 

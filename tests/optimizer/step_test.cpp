@@ -129,7 +129,11 @@ TEST_CASE("AutoStep leaves model and random numbers alone", "[step]")
   Optimize(optimizer, probe, iterate, hooks);
   const double drawn = arma::randu();
   CHECK(arma::all(arma::vectorise(seen) == 1.0));
+  // As after a training with a step that was given.
   arma::arma_rng::set_seed(7);
+  iterate.ones();
+  optimizer.StepSize() = 1e-3;
+  Optimize(optimizer, probe, iterate);
   CHECK(drawn == arma::randu());
 }
 

@@ -18,7 +18,7 @@ TEST_CASE("The tolerance rule sees the objective over all ranks", "[stopping]")
   for (const dasgd::Topology& topology : Topologies(Ranks()))
   {
     INFO(topology.Name());
-    Probe probe(43, 3, Probe::Linear);
+    Probe probe(803, 3, Probe::Linear);
     arma::mat iterate(3, 1, arma::fill::ones);
     dasgd::DASGD<> optimizer(0, 4, 0, 1e-5);
     optimizer.Topology() = topology;
@@ -30,6 +30,19 @@ TEST_CASE("The tolerance rule sees the objective over all ranks", "[stopping]")
     CHECK(optimizer.Report().reason == dasgd::StopReason::Tolerance);
     CHECK(optimizer.Report().objective == objective);
   }
+}
+
+TEST_CASE("Epochs that are under way at once are not mistaken for the end",
+    "[stopping]")
+{
+  // Three points, of which one moves by 7e-7 in each step and changes the
+  // objective by 2e-9 in each epoch, twice the tolerance.  A rank that has not
+  // heard of another's step finds the same objective again.
+  ens::test::SGDTestFunction function;
+  arma::mat iterate = function.GetInitialPoint<arma::mat>();
+  dasgd::DASGD<> optimizer(0.0003, 1, 300000, 1e-9);
+  optimizer.Optimize(function, iterate);
+  CHECK(optimizer.Report().reason == dasgd::StopReason::Budget);
 }
 
 TEST_CASE("The tolerance rule is decided alike on all ranks", "[stopping]")

@@ -208,27 +208,113 @@ TEST_CASE("Data that comes sorted is shuffled before the first epoch",
       (Ranks() == 1));
 }
 
-TEST_CASE("Private random numbers stay private", "[work]")
+TEST_CASE("Random numbers go on as if there had been no training", "[work]")
 {
-  const auto draw = [](const bool shuffle)
+  if (Ranks() == 1)
+    return;
+  // However often each rank shuffled, whatever it drew, and however it ended.
+  enum End { Budget, NoShuffle, Dynamic, Tolerance, Callback, Throw, Shuffle };
+  const auto draw = [](const size_t seed, const End end)
   {
-    arma::arma_rng::set_seed(1000 + Rank());
+    arma::arma_rng::set_seed(seed);
     Probe probe(43, 2);
-    dasgd::DASGD<> settings;
-    settings.Shuffle() = shuffle;
-    Visit(probe, 4, 43 * 3 * Ranks(), settings);
+    arma::mat iterate(2, 1, arma::fill::ones);
+    dasgd::DASGD<> optimizer(1e-4, 4, 43 * 7 * Ranks(), -1);
+    Hooks hooks;
+    optimizer.Shuffle() = (end != NoShuffle);
+    if (end == Dynamic)
+      optimizer.Sharing() = dasgd::Sharing::Dynamic;
+    if (end == Tolerance)
+      optimizer.Tolerance() = 1e10;
+    const bool mine = (Rank() == Ranks() - 1);
+    hooks.step = [&]()
+    {
+      if (mine)
+        arma::randu(); // As dropout does.
+      return end == Callback && mine && hooks.steps == 9;
+    };
+    probe.onGradient = [&]()
+    {
+      if (end == Throw && mine && probe.calls == 9)
+        throw OwnError{ 7 };
+    };
+    probe.onShuffle = [&]()
+    {
+      if (end == Shuffle && mine && probe.shuffles == 2)
+        throw OwnError{ 7 };
+    };
+    Try([&]() { return Optimize(optimizer, probe, iterate, hooks); });
     return arma::randu();
   };
+  // The same everywhere, and a function of what was before alone.
+  const double drawn = draw(1000, Budget);
+  CHECK(Same(drawn));
+  for (const End end : { NoShuffle, Dynamic, Tolerance, Callback, Throw,
+      Shuffle })
+  {
+    INFO("end " << int(end));
+    CHECK(draw(1000, end) == drawn);
+  }
+  CHECK(draw(1001, Budget) != drawn);
 
-  // Ranks that seeded differently draw different numbers afterwards, although
-  // they all shuffled alike.
-  const std::vector<double> drawn = Gather(draw(true));
-  CHECK(std::set<double>(drawn.begin(), drawn.end()).size() == Ranks());
-  // A program that seeds gets the same numbers in each run.
-  CHECK(draw(true) == drawn[Rank()]);
+  // Ranks that seeded differently draw different numbers afterwards.
+  const std::vector<double> each = Gather(draw(1000 + Rank(), Budget));
+  CHECK(std::set<double>(each.begin(), each.end()).size() == Ranks());
+}
 
-  // Without shuffling nobody touches them.
-  const double after = draw(false);
-  arma::arma_rng::set_seed(1000 + Rank());
+TEST_CASE("At one rank only shuffles draw random numbers", "[work]")
+{
+  if (Ranks() > 1)
+    return;
+  arma::arma_rng::set_seed(1000);
+  Probe probe(43, 2);
+  dasgd::DASGD<> settings;
+  settings.Shuffle() = false;
+  Visit(probe, 4, 43 * 3, settings);
+  const double after = arma::randu();
+  arma::arma_rng::set_seed(1000);
   CHECK(arma::randu() == after);
+}
+
+TEST_CASE("After a training all ranks have their points in one order",
+    "[work]")
+{
+  // Else the parts of the next training would overlap.
+  Probe probe(43, 2);
+  arma::mat iterate(2, 1, arma::fill::ones);
+  dasgd::DASGD<> optimizer(1e-4, 4, 0, -1);
+  Hooks hooks;
+  hooks.step = [&]() { return Rank() == 0 && hooks.steps == 100; };
+  Optimize(optimizer, probe, iterate, hooks);
+  CHECK(Same(probe.Point(0), 43 * 2 * sizeof(double)));
+  // And it is carried out.
+  optimizer.MaxIterations() = 43;
+  optimizer.Shuffle() = false;
+  probe.visits.assign(43, 0);
+  Optimize(optimizer, probe, iterate);
+  SumUp(probe.visits);
+  CHECK(probe.visits == std::vector<size_t>(43, 1));
+}
+
+TEST_CASE("With fewer points than ranks, some ranks only follow", "[work]")
+{
+  for (const size_t points : { size_t(1), std::max<size_t>(1, Ranks() - 1) })
+  {
+    for (const dasgd::Sharing sharing : { dasgd::Sharing::Static,
+        dasgd::Sharing::Dynamic })
+    {
+      Probe probe(points, 3);
+      arma::mat iterate(3, 1, arma::fill::zeros);
+      dasgd::DASGD<> optimizer(1e-3, 32, points * 100, -1);
+      optimizer.Sharing() = sharing;
+      Optimize(optimizer, probe, iterate);
+      INFO(points << " points, " << dasgd::ToString(sharing));
+      CHECK((probe.calls > 0) == (Rank() < points));
+      CHECK(Same(iterate));
+      std::vector<size_t> visits = probe.visits;
+      SumUp(visits);
+      if (sharing == dasgd::Sharing::Static)
+        CHECK(visits == std::vector<size_t>(points, 100));
+    }
+  }
 }

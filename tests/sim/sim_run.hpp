@@ -52,18 +52,24 @@ inline SimRun Draw(const std::uint64_t seed)
   machine.seed = seed;
   machine.window = run.script.window;
   machine.format = run.script.format;
+  // A limit to leads is felt only if gradients take far less than LeadLimit's
+  // patience.
+  const double scale = run.script.maxLead > 0 ? LeadLimit::patience / 100 : 1;
   for (size_t i = 0; i < run.script.ranks; ++i)
   {
     // Some ranks a hundred times slower than others.
-    machine.computeSeconds.push_back(random.Chance(0.2) ?
-        random.Uniform(1, 100) : random.Uniform(0.5, 1.5));
+    machine.computeSeconds.push_back(scale * (random.Chance(0.2) ?
+        random.Uniform(1, 100) : random.Uniform(0.5, 1.5)));
   }
   machine.computeSpread = random.Chance(0.5) ? 0 : 0.9;
-  machine.applySeconds = random.Chance(0.5) ? 0 : random.Uniform(0, 0.5);
+  machine.applySeconds = scale * (random.Chance(0.5) ? 0 :
+      random.Uniform(0, 0.5));
   machine.stallChance = random.Chance(0.3) ? 0.05 : 0;
-  machine.stallSeconds = 50;
-  const double latency = random.Chance(0.5) ? 0.01 : random.Uniform(0, 20);
-  const double jitter = random.Chance(0.5) ? 0 : random.Uniform(0, 30);
+  machine.stallSeconds = scale * 50;
+  const double latency = scale * (random.Chance(0.5) ? 0.01 :
+      random.Uniform(0, 20));
+  const double jitter = scale * (random.Chance(0.5) ? 0 :
+      random.Uniform(0, 30));
   const bool narrow = random.Chance(0.3);
   const std::uint64_t slowLink = random.Next();
   machine.link = [=](const size_t from, const size_t to)
@@ -73,7 +79,7 @@ inline SimRun Draw(const std::uint64_t seed)
     link.jitter = jitter;
     // Some links are far slower than the gradients that come along them.
     if (narrow && Mix(slowLink, 1000 * from + to) % 3 == 0)
-      link.bytesPerSecond = 20;
+      link.bytesPerSecond = 20 / scale;
     return link;
   };
   return run;
@@ -142,8 +148,11 @@ inline void Play(SimRun& run, const bool record = false)
   PlayWith(run, [&](const std::vector<double*>& iterates,
                     const std::vector<ScriptedProblem*>& problems)
   {
-    return std::make_unique<SimulationType>(run.script.topology, iterates,
-        run.script.elements, problems, run.machine);
+    auto simulation = std::make_unique<SimulationType>(run.script.topology,
+        iterates, run.script.elements, problems, run.machine);
+    for (size_t i = 0; i < problems.size(); ++i)
+      simulation->Worker(i).MaxLead() = run.script.maxLead;
+    return simulation;
   }, [](const Case& script, const std::vector<Ending>& ends)
   {
     return Broken(script, ends);

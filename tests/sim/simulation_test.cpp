@@ -93,6 +93,84 @@ TEST_CASE("computing never waits for a peer that stands still", "[sim]")
   }
 }
 
+TEST_CASE("a rank that has done its share can still stop the others", "[sim]")
+{
+  // Rank 2 is done long before the others, and wants no more when it hears of
+  // their gradients.
+  for (const char* topology : { "complete", "ring", "exponential", "tree:2",
+      "mesh:2x2" })
+  {
+    for (const Event event : { Event::CallbackDone, Event::ThrowLate })
+    {
+      SimRun run;
+      run.script.topology = topology;
+      run.script.ranks = 4;
+      run.script.maxIterations = 1024;
+      run.script.event = event;
+      run.script.eventRank = 2;
+      run.machine.computeSeconds = { 100, 100, 0.01, 100 };
+      Play(run);
+      INFO(topology << ", event " << int(event));
+      CHECK(run.broken == "");
+      std::uint64_t points = 0;
+      for (const Ending& end : run.ends)
+      {
+        CHECK(end.stopped);
+        CHECK(end.stopRank == 2);
+        points += end.counts.points;
+      }
+      CHECK(points < run.script.maxIterations / 2);
+    }
+  }
+}
+
+TEST_CASE("a neighbour that is away for a moment is given time", "[sim]")
+{
+  const auto play = [](const size_t maxLead,
+                       const std::vector<double>& seconds,
+                       const double stallChance)
+  {
+    SimRun run;
+    run.script.maxLead = maxLead;
+    run.script.sharing = Sharing::Dynamic;
+    run.script.maxIterations = 100000;
+    run.machine.computeSeconds = seconds;
+    // As long as a process is off its core.
+    run.machine.stallChance = stallChance;
+    run.machine.stallSeconds = 0.002;
+    Play(run);
+    CHECK(run.broken == "");
+    return run.ends;
+  };
+  const std::vector<Ending> free = play(0, { 1e-6, 1e-6 }, 1e-4);
+  const std::vector<Ending> limited = play(32, { 1e-6, 1e-6 }, 1e-4);
+  const auto stalest = [](const std::vector<Ending>& ends)
+  {
+    return std::max(ends[0].counts.staleness.Max(),
+        ends[1].counts.staleness.Max());
+  };
+  CHECK(free[0].counts.pauses + free[1].counts.pauses == 0);
+  CHECK(stalest(free) > 500);
+  CHECK(limited[0].counts.pauses + limited[1].counts.pauses > 0);
+  // As many in the sum that waits, and in each of the two frames before it.
+  CHECK(stalest(limited) <= 3 * 32 + 2);
+
+  // One that is slow holds nobody up: a pause ends after LeadLimit's patience,
+  // and there is at most one for each time that it takes something.
+  const std::vector<Ending> slow = play(32, { 1e-6, 1 }, 0);
+  CHECK(slow[0].counts.pauses <= slow[1].counts.computed + 1);
+  CHECK(slow[0].counts.secondsAhead <= double(slow[0].counts.pauses) *
+      LeadLimit::patience * 1.01);
+  CHECK(slow[0].counts.computed > 20000);
+
+  // Gradients that are not short never pause.
+  SimRun run;
+  run.script.maxLead = 1;
+  run.machine.computeSeconds = { 0.011, 2 };
+  Play(run);
+  CHECK(run.ends[0].counts.pauses == 0);
+}
+
 TEST_CASE("frames that never end keep nobody from computing", "[sim]")
 {
   // Applying takes longer than computing, so there is always a frame waiting at

@@ -35,8 +35,8 @@ class LeadLimit
   //! @param lead MaxLead(), 0 for no limit.
   explicit LeadLimit(const size_t lead) : times(lead, -2 * patience) { }
 
-  //! A gradient was computed.
-  void Computed(const double now)
+  //! A gradient is begun.
+  void Begins(const double now)
   {
     if (times.empty())
       return;
@@ -79,7 +79,7 @@ class LeadLimit
   double Until() const { return times[next] + patience; }
 
  private:
-  //! When the last gradients were computed.
+  //! When the last gradients were begun.
   std::vector<double> times;
   size_t next = 0;
   bool pausing = false;

@@ -98,12 +98,13 @@ void Run(WorkerType& worker, TransportType& transport)
       else
         watch.Lap(counts.secondsExchanging);
       waiting = false;
-      const bool pauses = limit.Pauses(worker.Ahead(), watch.Now(), counts);
+      const bool pauses = limit.Pauses(worker.HasWork() && worker.Ahead(),
+          watch.Now(), counts);
       if (!pauses && worker.HasWork())
       {
+        limit.Begins(watch.Now());
         worker.Compute();
         watch.Lap(counts.secondsComputing);
-        limit.Computed(watch.Now());
       }
       else
       {

@@ -180,21 +180,21 @@ class Simulation
       });
       return;
     }
-    const bool pauses = seat.limit.Pauses(worker.Ahead(), clock.Now(),
-        worker.Counts());
+    const bool pauses = seat.limit.Pauses(worker.HasWork() && worker.Ahead(),
+        clock.Now(), worker.Counts());
     if (!pauses && worker.HasWork())
     {
       // The gradient belongs to the model of this moment.  Nothing else touches
       // the model until it is applied, so it may as well be computed then.
       const double seconds = machine.computeSeconds[rank] * random.Uniform(
           1 - machine.computeSpread, 1 + machine.computeSpread);
+      seat.limit.Begins(clock.Now());
       clock.After(seconds, [this, rank, seconds, &worker]()
       {
         Note(rank, 2);
         worker.Compute();
         Stamp(rank, seconds);
         worker.Counts().secondsComputing += seconds;
-        seats[rank].limit.Computed(clock.Now());
         Turn(rank);
       });
     }
@@ -210,8 +210,10 @@ class Simulation
       }
       if (pauses)
       {
-        const double left = seat.limit.Until() - clock.Now();
-        clock.After(std::max(left, 0.0), [this, rank]() { Wake(rank); });
+        // A little later, lest rounding makes it a little earlier.
+        const double left = std::max(seat.limit.Until() - clock.Now(), 0.0);
+        clock.After(left + 1e-3 * LeadLimit::patience,
+            [this, rank]() { Wake(rank); });
       }
       seat.left = worker.Done() && seat.port->Delivered();
       seat.waiting = !seat.left;

@@ -33,6 +33,16 @@ constexpr bool dividesStep = false;
 
 #endif
 
+/**
+ * Does an update policy change the iterate by a difference that others can
+ * apply to theirs?  One that sets the iterate to a value of its own would undo
+ * what other ranks have done to it.
+ */
+template<typename UpdatePolicyType>
+struct StepsAreDifferences : std::true_type { };
+template<>
+struct StepsAreDifferences<ens::FTMLUpdate> : std::false_type { };
+
 //! The step that the installed ens::SGD takes with a batch.
 inline double Step(const double stepSize, const double batchSize)
 {

@@ -57,6 +57,10 @@ class SimulatedTraining
     using ProblemType = SeparableProblem<OptimizerType, FunctionType,
         BaseMatType, UpdateType, DecayType, vanilla, CallbacksType>;
 
+    static_assert(ensmallen::StepsAreDifferences<UpdatePolicyType>::value,
+        "dasgd: this update policy (ens::FTMLUpdate) sets the iterate anew in "
+        "every step instead of changing it, which would undo the steps of other "
+        "ranks; use another one, such as ens::AdamUpdate.");
     // The same checks as in Optimize().
     static_assert(std::is_same<BaseMatType, arma::Mat<ElemType>>::value,
         "dasgd: the iterate must be a dense arma::mat or arma::fmat (or a "

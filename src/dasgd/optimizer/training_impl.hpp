@@ -48,6 +48,10 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       std::is_same<UpdatePolicyType, ens::VanillaUpdate>::value &&
       std::is_same<DecayPolicyType, ens::NoDecay>::value;
 
+  static_assert(ensmallen::StepsAreDifferences<UpdatePolicyType>::value,
+      "dasgd: this update policy (ens::FTMLUpdate) sets the iterate anew in "
+      "every step instead of changing it, which would undo the steps of other "
+      "ranks; use another one, such as ens::AdamUpdate.");
   // The same checks as in ens::SGD.
   ens::traits::CheckSeparableFunctionTypeAPI<FunctionType, BaseMatType,
       BaseGradType>();
