@@ -120,6 +120,10 @@ class Report
   double Deviation() const;
   //! Did ranks wait for the slowest for much of the time?
   bool WaitedLong() const;
+
+  //! Did ranks pause for more than a tenth of the time because neighbours were
+  //! too far behind?
+  bool PausedLong() const;
   //! In one line: why the run stopped.
   std::string Reason() const;
 

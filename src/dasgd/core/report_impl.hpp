@@ -99,10 +99,18 @@ inline bool Report::WaitedLong() const
 {
   double idle = 0;
   for (const RankReport& rank : ranks)
-    idle += rank.secondsIdle;
+    idle += rank.secondsIdle - rank.secondsAhead;
   return ranks.size() > 1 && sharing == dasgd::Sharing::Static &&
       dynamicHelps && seconds > 1 &&
       idle > 0.2 * seconds * double(ranks.size());
+}
+
+inline bool Report::PausedLong() const
+{
+  double paused = 0;
+  for (const RankReport& rank : ranks)
+    paused += rank.secondsAhead;
+  return seconds > 0.1 && paused > 0.1 * seconds * double(ranks.size());
 }
 
 inline std::string Report::Reason() const
@@ -119,6 +127,13 @@ inline std::string Report::Reason() const
 }
 
 namespace report {
+
+//! What is to be done about gradients that are not worth an exchange.
+inline const char* TooShort()
+{
+  return "gradients took less time than an exchange, so that they were stale; "
+      "take a larger batch, fewer ranks, or a smaller step";
+}
 
 //! A number in as few characters as say enough.
 inline std::string Short(const double value)
@@ -326,6 +341,8 @@ inline std::string Report::Json() const
         << ", \"seconds_computing\": " << JsonNumber(r.secondsComputing)
         << ", \"seconds_exchanging\": " << JsonNumber(r.secondsExchanging)
         << ", \"seconds_idle\": " << JsonNumber(r.secondsIdle)
+        << ", \"pauses\": " << r.pauses
+        << ", \"seconds_ahead\": " << JsonNumber(r.secondsAhead)
         << ", \"frames_sent\": " << r.framesSent
         << ", \"frames_received\": " << r.framesReceived
         << ", \"bytes_sent\": " << r.bytesSent
@@ -432,11 +449,19 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
   }
   out << report::Columns(rows);
 
-  std::uint64_t measured = 0, discarded = 0;
+  std::uint64_t measured = 0, discarded = 0, pauses = 0;
+  double paused = 0;
   for (const RankReport& rank : report.ranks)
   {
     measured += rank.staleness.Measured();
     discarded += rank.discarded;
+    pauses += rank.pauses;
+    paused += rank.secondsAhead;
+  }
+  if (pauses > 0)
+  {
+    out << "ranks paused " << pauses << " times, " << Short(paused) << " s in "
+        << "all, for neighbours that were MaxLead() gradients behind\n";
   }
   if (discarded > 0)
   {
@@ -504,6 +529,8 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
     out << "replicas differed by at most " << Short(report.Deviation())
         << " before " << report.finalModel << " became everyone's\n";
   }
+  if (report.PausedLong())
+    out << report::TooShort() << "\n";
   if (report.WaitedLong())
   {
     out << "ranks waited long for the slowest one; "

@@ -101,11 +101,18 @@ double ChooseStep(const MpiCommunicator& comm,
 //! If a run diverged and there is something to say about its step, say so.
 inline void PrintAdvice(const Report& report)
 {
-  if (report.Advice().empty())
-    return;
-  std::cerr << report.algorithm << " diverged on rank " << report.stopRank
-      << " at step " << report.stopStep << ": " << report.Advice() << "."
-      << std::endl;
+  if (!report.Advice().empty())
+  {
+    std::cerr << report.algorithm << " diverged on rank " << report.stopRank
+        << " at step " << report.stopStep << ": " << report.Advice() << "."
+        << std::endl;
+  }
+  if (report.PausedLong())
+  {
+    std::cerr << report.algorithm << ": " << report::TooShort() << " (S_avg "
+        << report::Short(report.StalenessAverage()) << ", S_max "
+        << report.StalenessMax() << ")." << std::endl;
+  }
 }
 
 /**
