@@ -275,6 +275,8 @@ class ToleranceRule
     return reached;
   }
 
+  double Tolerance() const { return tolerance; }
+
   //! The objective of the last epoch that was judged.
   ElemType Last() const { return last; }
   ElemType& Last() { return last; }

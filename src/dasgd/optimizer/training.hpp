@@ -18,6 +18,7 @@
 #include "blas_threads.hpp"
 #include "callbacks.hpp"
 #include "gather_history.hpp"
+#include "policy_parameters.hpp"
 #include "separable_problem.hpp"
 #include "settings.hpp"
 

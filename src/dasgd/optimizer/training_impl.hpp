@@ -90,7 +90,11 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   const typename AlgorithmType::Options options = optimizer;
   Agreed agreed = ShakeHands(comm, settings, options, iterate.n_rows,
       iterate.n_cols, held, ExceptionText(unready), ElemType());
-  const size_t maxIterations = settings.maxIterations;
+  // Callbacks get to see the optimizer and may change it; all ranks go by what
+  // they agreed on, except for StepSize().
+  const Settings<UpdatePolicyType, DecayPolicyType> fixed =
+      settings.CopyAttributes();
+  const size_t maxIterations = fixed.maxIterations;
   const bool computes = AlgorithmType::Computes(options, comm.Size(),
       comm.Rank());
 
@@ -133,10 +137,6 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
         "::Optimize(), AutoStep", settings, function, iterate);
   }
   const double stepSize = settings.stepSize;
-  // Callbacks get to see the optimizer; what decides over who waits for whom is
-  // what all agreed on.
-  const bool exactObjective = settings.exactObjective;
-  const Data data = settings.data;
 
   CallbacksType callbacks(optimizer, function, comm.Size(), callbacksIn...);
   SeparableProblem<OptimizerType, FunctionType, BaseMatType, UpdateType,
@@ -173,7 +173,20 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     }
   }
   std::unique_ptr<CheckpointWriter> writer;
-  dasgd::Topology topology = settings.topology;
+  // Rank 0 keeps the checkpoints alone: what fails there must not end it, since
+  // the other ranks would wait for it.
+  std::string checkpointProblem;
+  const auto attempt = [&](auto&& action)
+  {
+    std::exception_ptr failure;
+    Guard(failure, action);
+    if (failure)
+    {
+      checkpointProblem = ExceptionText(failure);
+      problem.Warn(checkpointProblem);
+    }
+  };
+  dasgd::Topology topology = fixed.topology;
   dasgd::Report& report = settings.report;
   Outcome outcome;
   ElemType objective = 0;
@@ -187,28 +200,34 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     about.smoothness = smoothness;
     problem.StartFrom(about, settings.state.live);
     if (resumable && !writer && comm.Rank() == 0 &&
-        !settings.checkpointFile.empty())
+        !fixed.checkpointFile.empty())
     {
-      writer = std::make_unique<CheckpointWriter>(settings.checkpointFile,
-          settings.checkpointEvery);
-      problem.SaveTo(*writer);
-      problem.Warn(writer->Warning());
+      attempt([&]()
+      {
+        writer = std::make_unique<CheckpointWriter>(fixed.checkpointFile,
+            fixed.checkpointEvery);
+        problem.SaveTo(*writer);
+        problem.Warn(writer->Warning());
+      });
     }
 
     // The algorithm: returns on all ranks, whatever happened.
     RankHistory log(comm.Size());
-    RunSettings runSettings{ topology, settings.window,
-        settings.recordHistory ? &log : nullptr, settings.format,
-        &settings.state.live, ranksHere > Cores(), settings.sharedMemory,
+    RunSettings runSettings{ topology, fixed.window,
+        fixed.recordHistory ? &log : nullptr, fixed.format,
+        &settings.state.live, ranksHere > Cores(), fixed.sharedMemory,
         agreed.seed, origin.staleness };
     outcome = AlgorithmType::Run(comm, runSettings, options, iterate.memptr(),
         iterate.n_elem, problem);
     // A rank may die yet, before all have the same.
     problem.Interrupted(outcome.counts, outcome.exception);
     bool stepChanged = false;
-    for (const std::uint64_t other : comm.Gather(std::uint64_t(
-        settings.stepSize != stepSize)))
-      stepChanged = stepChanged || other != 0;
+    const std::vector<double> steps = comm.Gather(settings.stepSize);
+    for (const double other : steps)
+      stepChanged = stepChanged || other != stepSize;
+    // As with ens::SGD, the next Optimize() begins with the step that decay or
+    // a callback has left; ranks may have decayed it differently often.
+    settings.stepSize = steps.front();
     // Agree.
     outcome.counts.deviation = std::max(outcome.counts.deviation,
         CopyFromRoot(comm, iterate.memptr(), iterate.n_elem));
@@ -221,29 +240,32 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       // After an exception of this rank's own, it has not kept account of what
       // came later.
       const bool ended = !failed && !outcome.exception;
-      if (ended)
-        problem.Save(&outcome);
-      writer->Await();
-      problem.Warn(writer->Warning());
-      const std::string path = FullPath(settings.checkpointFile);
-      if (ended)
-        FinishedCheckpoints().insert(path);
-      else if (writer->Written() > 0)
-        FinishedCheckpoints().erase(path);
+      attempt([&]()
+      {
+        if (ended)
+          problem.Save(&outcome);
+        writer->Await();
+        problem.Warn(writer->Warning());
+        const std::string path = FullPath(fixed.checkpointFile);
+        if (ended)
+          FinishedCheckpoints().insert(path);
+        else if (writer->Written() > 0)
+          FinishedCheckpoints().erase(path);
+      });
     }
-    if (exactObjective && !failed)
+    if (fixed.exactObjective && !failed)
     {
       // Ranks may have come differently far; a common order makes their parts
       // those of one whole.
       std::uint64_t shuffles = 0;
-      if (data == Data::Replicated && comm.Size() > 1)
+      if (fixed.data == Data::Replicated && comm.Size() > 1)
         for (const std::uint64_t other : comm.Gather(problem.Shuffles()))
           shuffles = std::max(shuffles, other);
       ElemType part = 0;
       Guard(outcome.exception, [&]()
       {
         problem.ShuffleTo(shuffles);
-        part = problem.ExactPart(data);
+        part = problem.ExactPart();
       });
       objective = 0;
       for (const double other : comm.Gather(double(part)))
@@ -261,7 +283,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     });
 
     // The report, the same everywhere; and what may have been thrown late.
-    report = Describe(settings, options, comm.Size(), iterate.n_elem,
+    report = Describe(fixed, options, comm.Size(), iterate.n_elem,
         sizeof(ElemType), work.EpochPoints());
     report.topology = AlgorithmType::TopologyName(topology, options);
     report.maxIterations = maxIterations;
@@ -290,9 +312,10 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     if constexpr (resumable)
     {
       // Rank 0's choice, and its news.
-      std::string news = settings.checkpointFile + '\n' + std::to_string(
+      std::string news = fixed.checkpointFile + '\n' + std::to_string(
           writer ? writer->Written() : 0) + '\n' + std::to_string(
-          losses.gradients) + '\n' + (writer ? writer->Problem() : "");
+          losses.gradients) + '\n' + (writer && checkpointProblem.empty() ?
+          writer->Problem() : checkpointProblem);
       std::istringstream told0(comm.Gather(news).front());
       std::getline(told0, report.checkpointFile);
       told0 >> report.checkpoints >> report.gradientsLost;
@@ -322,7 +345,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
         outcome.stop.reason = StopReason::Error;
         outcome.stop.origin = std::uint32_t(report.ranks.size());
         outcome.stop.count = rank.computed;
-        outcome.stop.text = theirs;
+        outcome.stop.text = FactText(theirs);
       }
       report.ranks.push_back(rank);
     }
@@ -348,9 +371,9 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     {
       if (!settled)
       {
-        const std::uint64_t shuffles = Settle(comm, settings, problem,
+        const std::uint64_t shuffles = Settle(comm, fixed, problem,
             firstRank, firstRanks, iterate, agreed, origin, topology, losses);
-        work = Divide(settings, options, agreed.points, comm.Rank(), origin);
+        work = Divide(fixed, options, agreed.points, comm.Rank(), origin);
         problem.Rejoin(origin, work, comm.Size(), comm.Rank(), shuffles);
         settled = true;
       }
@@ -361,8 +384,8 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       settled = false;
     }
   }
-  if (settings.resetPolicy || givenStep == AutoStep)
-    settings.stepSize = givenStep; // Decay worked on it.
+  if (givenStep == AutoStep)
+    settings.stepSize = AutoStep;
 
   if (outcome.exception)
     std::rethrow_exception(outcome.exception);
@@ -703,6 +726,11 @@ typename Training<AlgorithmType>::Agreed Training<AlgorithmType>::ShakeHands(
   handshake.Require("RecordHistory()", settings.RecordHistory());
   handshake.Require("the update policy", TypeName<UpdatePolicyType>());
   handshake.Require("the decay policy", TypeName<DecayPolicyType>());
+  const auto require = [&](const std::string& name, const auto value)
+  { handshake.Require(name, value); };
+  VisitParameters("UpdatePolicy()", settings.UpdatePolicy(), require);
+  VisitParameters("DecayPolicy()", settings.DecayPolicy(), require);
+  handshake.Require("ResetPolicy()", settings.ResetPolicy());
   AlgorithmType::Rule::Agree(options, handshake);
   if (settings.Data() == Data::Replicated)
   {
