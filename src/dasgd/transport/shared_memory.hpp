@@ -85,7 +85,10 @@ class SharedMemory
     file = memfd_create(Name(ticket).c_str(), MFD_CLOEXEC);
     if (file < 0 || ftruncate(file, off_t(bytes)) != 0 ||
         (reserve && !Reserve(bytes)))
+    {
+      Close(); // With what was reserved of it.
       return;
+    }
     ticket.process = std::uint64_t(getpid());
     ticket.file = std::uint64_t(file);
     ticket.bytes = bytes;
