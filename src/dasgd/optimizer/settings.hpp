@@ -293,16 +293,6 @@ class Settings
     state.cols = cols;
   }
 
-  //! What is set now, without what was recorded, which may be large.
-  Settings CopyAttributes()
-  {
-    dasgd::History kept;
-    kept.swap(history);
-    Settings copy(*this);
-    kept.swap(history);
-    return copy;
-  }
-
  private:
   template<typename AlgorithmType>
   friend class Training;
@@ -336,6 +326,17 @@ class Settings
   PolicyState state;
   dasgd::History history;
   dasgd::Report report;
+};
+
+//! The attributes as they are now, whatever happens to the optimizer.
+template<typename UpdatePolicyType, typename DecayPolicyType>
+class SettingsCopy : public Settings<UpdatePolicyType, DecayPolicyType>
+{
+ public:
+  explicit SettingsCopy(
+      const Settings<UpdatePolicyType, DecayPolicyType>& settings) :
+      Settings<UpdatePolicyType, DecayPolicyType>(settings)
+  { }
 };
 
 } // namespace dasgd

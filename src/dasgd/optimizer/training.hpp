@@ -23,6 +23,7 @@
 #include "settings.hpp"
 
 #include <chrono>
+#include <optional>
 
 namespace dasgd {
 

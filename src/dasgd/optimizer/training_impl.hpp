@@ -67,11 +67,16 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   size_t held = 0;
   BaseMatType gradient, scratch, begin;
   std::vector<std::uint8_t> stored;
+  std::optional<SettingsCopy<UpdatePolicyType, DecayPolicyType>> copy;
   std::exception_ptr unready;
   Guard(unready, [&]()
   {
     // What may fail on one rank alone is done before all agree to begin.
     held = function.NumFunctions();
+    dasgd::History last; // It may be large.
+    last.swap(settings.history);
+    copy.emplace(settings);
+    last.swap(settings.history);
     gradient.zeros(iterate.n_rows, iterate.n_cols);
     if (!vanilla && comm.Size() > 1)
       scratch.set_size(iterate.n_rows, iterate.n_cols);
@@ -92,8 +97,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       iterate.n_cols, held, ExceptionText(unready), ElemType());
   // Callbacks get to see the optimizer and may change it; all ranks go by what
   // they agreed on, except for StepSize().
-  const Settings<UpdatePolicyType, DecayPolicyType> fixed =
-      settings.CopyAttributes();
+  const Settings<UpdatePolicyType, DecayPolicyType>& fixed = *copy;
   const size_t maxIterations = fixed.maxIterations;
   const bool computes = AlgorithmType::Computes(options, comm.Size(),
       comm.Rank());
