@@ -41,7 +41,9 @@ BINDING_LONG_DESC(
     PRINT_PARAM_STRING("output_model") + ".  With " +
     PRINT_PARAM_STRING("test") + ", the classes of other points are saved to " +
     PRINT_PARAM_STRING("predictions") + " and their probabilities to " +
-    PRINT_PARAM_STRING("probabilities") + "."
+    PRINT_PARAM_STRING("probabilities") + "; with " +
+    PRINT_PARAM_STRING("test_labels") + " and " +
+    PRINT_PARAM_STRING("verbose") + ", the accuracy is printed."
     "\n\n"
     "All ranks read the same training data and divide it between them.  With " +
     PRINT_PARAM_STRING("sharded") + " each rank has a file of its own.");
@@ -72,6 +74,8 @@ PARAM_MODEL_IN(LogisticRegression<>, "input_model",
 PARAM_MODEL_OUT(LogisticRegression<>, "output_model",
     "Where to save the model.", "M");
 PARAM_MATRIX_IN("test", "Points to classify.", "T");
+PARAM_UROW_IN("test_labels",
+    "Labels of the test points, to tell the accuracy.", "");
 PARAM_UROW_OUT("predictions",
     "Where to save the predicted class of each test point.", "P");
 PARAM_MATRIX_OUT("probabilities",
@@ -88,6 +92,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   dasgd::cli::CheckClassifier(params);
   ReportIgnoredParam(params, {{ "training", false }},
       "print_training_accuracy");
+  ReportIgnoredParam(params, {{ "test", false }}, "test_labels");
   RequireParamValue<double>(params, "lambda", [](double x) { return x >= 0.0; },
       true, "lambda must be positive or zero");
   RequireParamValue<double>(params, "decision_boundary",
@@ -149,10 +154,18 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     if (!params.Has("test"))
       return;
     const arma::mat& test = params.Get<arma::mat>("test");
-    if (params.Has("predictions"))
+    if (params.Has("predictions") || params.Has("test_labels"))
     {
-      model->Classify(test, params.Get<arma::Row<size_t>>("predictions"),
+      arma::Row<size_t> predictions;
+      model->Classify(test, predictions,
           params.Get<double>("decision_boundary"));
+      if (params.Has("test_labels"))
+      {
+        dasgd::cli::PrintAccuracy(predictions,
+            params.Get<arma::Row<size_t>>("test_labels"), { 0, 1 });
+      }
+      if (params.Has("predictions"))
+        params.Get<arma::Row<size_t>>("predictions") = std::move(predictions);
     }
     if (params.Has("probabilities"))
     {

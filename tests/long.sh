@@ -19,6 +19,8 @@
 # SEEDS              of "sim" (100000)
 # SECONDS_OF_SOAK    (3600)
 # SECONDS_OF_GROWTH  (180)
+# FUZZ               inputs of each target of "fuzz", or seconds, such as 60s
+#                    (10 million inputs over all targets)
 
 set -uo pipefail
 
@@ -58,7 +60,7 @@ hosts()
     "$scratch/hosts"
 }
 
-fuzz() { BUILD_DIR="$build" "$root/tests/fuzz/run.sh"; }
+fuzz() { BUILD_DIR="$build" "$root/tests/fuzz/run.sh" ${FUZZ:+"$FUZZ"}; }
 
 threads()
 {
@@ -82,6 +84,10 @@ growth()
   # Snapshots of the heap of each rank: the largest in the second quarter of the
   # run, and in the third; at the end the program computes the loss, for which
   # rank 0 copies all points.
+  if ! command -v valgrind > /dev/null; then
+    echo "there is no valgrind"
+    return 77
+  fi
   rm -f "$scratch"/massif.* "$scratch/growth.checkpoint"
   mpiexec -n 2 valgrind --tool=massif --massif-out-file="$scratch/massif.%p" \
     "$build/tests/dasgd_chaos_program" soak "$scratch/growth.checkpoint" 10 \
@@ -113,8 +119,7 @@ soak()
 parts=("$@")
 [ ${#parts[@]} -gt 0 ] ||
   parts=(sim chaos hosts fuzz threads address growth soak)
-summary=()
-status=0
+# Before hours have passed.
 for part in "${parts[@]}"; do
   case "$part" in
     sim | chaos | hosts | fuzz | threads | address | growth | soak) ;;
@@ -123,6 +128,10 @@ for part in "${parts[@]}"; do
       exit 2
       ;;
   esac
+done
+summary=()
+status=0
+for part in "${parts[@]}"; do
   echo "== $part"
   begin="$(date +%s)"
   "$part" 2>&1 | tee "$scratch/$part.txt"

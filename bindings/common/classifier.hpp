@@ -89,8 +89,7 @@ inline LabelledPoints TrainingData(mlpack::util::Params& params)
     }
     if (params.Has("test"))
       CheckFinite(params.Get<arma::mat>("test"), PRINT_PARAM_STRING("test"));
-    if (params.Has("test") && params.Parameters().count("test_labels") != 0 &&
-        params.Has("test_labels"))
+    if (params.Has("test") && params.Has("test_labels"))
     {
       CheckCount(PRINT_PARAM_STRING("test"),
           params.Get<arma::mat>("test").n_cols,

@@ -815,8 +815,8 @@ SHARED_OPTIONS = ("step_size batch_size max_iterations tolerance update "
                   "progress seed help info verbose version").split()
 OPTIONS = {
     LR: "training_file labels_file lambda input_model_file output_model_file "
-        "test_file predictions_file probabilities_file decision_boundary "
-        "print_training_accuracy",
+        "test_file test_labels_file predictions_file probabilities_file "
+        "decision_boundary print_training_accuracy",
     SOFTMAX: "training_file labels_file lambda input_model_file "
         "output_model_file test_file test_labels_file predictions_file "
         "probabilities_file number_of_classes no_intercept",
@@ -947,11 +947,30 @@ def aliases(folder):
                "names", result)
 
 
+def test_accuracy(folder):
+    for program in (LR, SOFTMAX, SVM):
+        result = well([our(program)] + training(program, epochs=2) +
+                      ["--test_file", data("test.csv"), "--test_labels_file",
+                       labels_of(program, "test"), "--predictions_file",
+                       "p.csv", "--output_model_file", "model.bin",
+                       "--verbose"], folder)
+        truth = numbers(labels_of(program, "test"))
+        right = round(share(numbers(folder, "p.csv"), truth) * len(truth))
+        found = re.search(r"Total accuracy for all points is (\S+) \((\d+) of "
+                          r"(\d+)\)", result.out + result.err)
+        expect(found and int(found.group(2)) == right and
+               int(found.group(3)) == len(truth),
+               "an accuracy of %d of %d from %s" % (right, len(truth),
+                                                    program), result)
+
+
 case("version", "--version tells both versions", version, light=True)
 case("info", "--info tells of one option, by name or alias", info, light=True)
 case("verbose", "--verbose lists parameters and timers, once", verbose,
      light=True)
 case("aliases", "-x means --name", aliases, light=True)
+case("test_accuracy", "with labels of test points the accuracy is that of the "
+     "predictions", test_accuracy, light=True)
 
 
 def manuals(folder):
@@ -1087,6 +1106,9 @@ mistake("label_count_ffn", FFN,
         lambda: given(FFN, labels_file=data("short_labels.csv")),
         "'--labels_file (-l)'", "'--training_file (-t)'", str(TRAIN),
         str(TRAIN - 1))
+mistake("test_label_count_lr", LR,
+        lambda: given(LR, test_labels_file=data("three.csv")),
+        "'--test_labels_file'", "'--test_file (-T)'", str(TRAIN), str(TEST))
 mistake("test_label_count", SOFTMAX,
         lambda: given(SOFTMAX, test_labels_file=data("three.csv")),
         "'--test_labels_file (-L)'", "'--test_file (-T)'", str(TRAIN),

@@ -7,15 +7,42 @@
  */
 #include <dasgd/core/whole_file.hpp>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include <dirent.h>
+#include <dlfcn.h>
+#include <unistd.h>
+
 #include "catch.hpp"
 
 using namespace dasgd;
 namespace fs = std::filesystem;
+
+namespace {
+
+//! How many names a folder can be asked for before it fails; -1: any number.
+int readsLeft = -1;
+
+} // namespace
+
+// In the place of the C library's.
+extern "C" dirent* readdir(DIR* folder)
+{
+  static const auto real = reinterpret_cast<dirent* (*)(DIR*)>(
+      dlsym(RTLD_NEXT, "readdir"));
+  if (readsLeft == 0)
+  {
+    errno = EIO;
+    return nullptr;
+  }
+  if (readsLeft > 0)
+    --readsLeft;
+  return real(folder);
+}
 
 namespace {
 
@@ -109,6 +136,67 @@ TEST_CASE("What Armadillo leaves behind is cleared away", "[file]")
     std::ofstream(file.Path() + ".tmp_0123") << "half";
   }
   CHECK(scratch.Entries() == 0);
+}
+
+TEST_CASE("What others have put in the way is not written to", "[file]")
+{
+  const std::string part = "." + std::to_string(getpid()) + ".part.model.bin";
+  const auto read = [](const Scratch& scratch)
+  {
+    CHECK(WholeFile::Problem(scratch.File("model.bin")) == "");
+    SaveFile(scratch.File("model.bin"), [](std::ostream& out) { out << "new"; });
+    CHECK(!fs::is_symlink(scratch.path / "model.bin"));
+    return Read(scratch.File("model.bin"));
+  };
+  SECTION("a link to somebody's file")
+  {
+    const Scratch scratch, elsewhere;
+    std::ofstream(elsewhere.File("precious")) << "old";
+    fs::create_symlink(elsewhere.path / "precious", scratch.path / part);
+    CHECK(read(scratch) == "new");
+    CHECK(Read(elsewhere.File("precious")) == "old");
+    CHECK(scratch.Entries() == 1);
+  }
+  SECTION("another name of somebody's file")
+  {
+    const Scratch scratch;
+    std::ofstream(scratch.File("precious")) << "old";
+    fs::create_hard_link(scratch.path / "precious", scratch.path / part);
+    CHECK(read(scratch) == "new");
+    CHECK(Read(scratch.File("precious")) == "old");
+  }
+  SECTION("what a process of the same number has left")
+  {
+    const Scratch scratch;
+    std::ofstream(scratch.File(part)) << "half";
+    CHECK(read(scratch) == "new");
+    CHECK(scratch.Entries() == 1);
+  }
+  SECTION("what cannot be removed")
+  {
+    const Scratch scratch;
+    fs::create_directory(scratch.path / part);
+    CHECK(WholeFile::Problem(scratch.File("model.bin")) != "");
+    CHECK_THROWS_AS(SaveFile(scratch.File("model.bin"),
+        [](std::ostream& out) { out << "new"; }), std::runtime_error);
+    CHECK(!fs::exists(scratch.path / "model.bin"));
+  }
+}
+
+TEST_CASE("A folder that cannot be read to its end harms nobody", "[file]")
+{
+  const Scratch scratch;
+  std::ofstream(scratch.File("a"));
+  std::ofstream(scratch.File("b"));
+  {
+    const WholeFile file(scratch.File("model.bin"));
+    readsLeft = 1;
+  }
+  readsLeft = 1;
+  CHECK_NOTHROW(WholeFile::RemoveParts(scratch.File("model.bin")));
+  CHECK(readsLeft == 0);
+  readsLeft = -1;
+  CHECK(scratch.Entries() == 2);
 }
 
 TEST_CASE("Devices are written to, and stay what they are", "[file]")

@@ -181,8 +181,11 @@ TEST_CASE("NCA", "[mlpack]")
 }
 
 // Score: the loss over 120 points, negated; -768 before training, -274 after.
-// It may fall behind by a twentieth of what is won: the neighbours that count
-// change in jumps.
+// It may fall behind by 25, a twentieth of what is won: the neighbours that
+// count change in jumps, so that a few stale gradients lead elsewhere.  The
+// worst of 65 runs at three ranks fell behind by 12.  Ranks that share a core
+// and do not yield to each other fell behind by more than 25: gradients then
+// come in bursts, and that is what the number guards against.
 TEST_CASE("LMNN", "[mlpack]")
 {
   arma::mat data;

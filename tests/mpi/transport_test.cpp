@@ -11,7 +11,13 @@
 #include <dasgd/core/random.hpp>
 #include <dasgd/transport/mpi_transport.hpp>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace dasgd;
 
@@ -354,6 +360,34 @@ TEST_CASE("Memory of another process is found by its ticket only",
   ticket.bytes *= 2;
   CHECK(!SharedMemory(ticket));
   CHECK(!SharedMemory(SharedMemory::Ticket()));
+}
+
+TEST_CASE("Memory is reserved where the system promises no more than it has",
+    "[transport]")
+{
+  // Each rank for itself: they have different numbers.
+  const std::string name = "strict." + std::to_string(getpid());
+  for (const std::string mode : { "0\n", "1\n", "2\n", "", "two\n" })
+  {
+    std::ofstream(name) << mode;
+    CHECK(SharedMemory::Strict(name.c_str()) == (mode == "2\n"));
+  }
+  std::remove(name.c_str());
+  CHECK(!SharedMemory::Strict(name.c_str()));
+
+  const size_t bytes = 100000;
+  for (const bool reserve : { false, true })
+  {
+    const SharedMemory memory(bytes, reserve);
+    REQUIRE(bool(memory));
+    struct stat status;
+    REQUIRE(stat(("/proc/self/fd/" + std::to_string(memory.Invitation().file))
+        .c_str(), &status) == 0);
+    // Blocks of 512 bytes.
+    CHECK((status.st_blocks * 512 >= off_t(bytes)) == reserve);
+    CHECK(std::count(memory.Bytes(), memory.Bytes() + bytes, 0) ==
+        std::ptrdiff_t(bytes));
+  }
 }
 
 TEST_CASE("A pool that has its memory given takes no other", "[transport]")

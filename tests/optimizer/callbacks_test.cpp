@@ -557,6 +557,59 @@ TEST_CASE("StoreBestCoordinates keeps the best of its rank", "[callbacks]")
   CHECK(store.BestCoordinates().n_elem == 3);
 }
 
+TEST_CASE("What a callback sets counts for the next run, except the step",
+    "[callbacks]")
+{
+  for (const bool everywhere : { true, false })
+  {
+    Probe probe(8 * Ranks(), 3, Probe::Linear);
+    arma::mat iterate(3, 1, arma::fill::zeros);
+    const arma::mat expected = -3 * probe.FullGradient(iterate);
+    dasgd::DASGD<> optimizer(1, 1, 3 * probe.NumFunctions(), -1);
+    optimizer.ExactObjective() = true;
+    Hooks hooks;
+    hooks.step = [&]()
+    {
+      if (everywhere || Rank() + 1 == Ranks())
+      {
+        optimizer.BatchSize() = 0;
+        optimizer.MaxIterations() = 1;
+        optimizer.Tolerance() = 1e300;
+        optimizer.ExactObjective() = false;
+        optimizer.Sharing() = dasgd::Sharing::Dynamic;
+        optimizer.Window() = 7;
+        optimizer.Topology() = "ring";
+        optimizer.RecordHistory() = true;
+        // Alone a rank does as ens::SGD, which reads this at each epoch.
+        optimizer.Shuffle() = (Ranks() == 1);
+      }
+      return false;
+    };
+    const double objective = Optimize(optimizer, probe, iterate, hooks);
+    CHECK(arma::approx_equal(iterate, expected, "absdiff", 0));
+    // The probe's numbers are whole, and so are all sums.
+    CHECK(objective == probe.Objective(iterate));
+    const dasgd::Report& report = optimizer.Report();
+    CHECK(Same(report.Json()));
+    CHECK(report.topology == "complete");
+    CHECK(report.sharing == dasgd::Sharing::Static);
+    CHECK(report.maxIterations == 3 * probe.NumFunctions());
+    CHECK(report.reason == dasgd::StopReason::Budget);
+    CHECK(optimizer.History().empty());
+    // Every point was visited as often as any other.
+    SumUp(probe.visits);
+    CHECK(probe.visits == std::vector<size_t>(probe.visits.size(), 3));
+
+    // What was set is what the next run is asked to do.
+    if (everywhere || Rank() + 1 == Ranks())
+      CHECK(optimizer.BatchSize() == 0);
+    const Ending ending = Try([&]()
+    { return Optimize(optimizer, probe, iterate, hooks); });
+    CHECK(ending.kind == Ending::InvalidArgument);
+    CHECK(ending.Says("BatchSize()"));
+  }
+}
+
 TEST_CASE("A callback may change the step size during the run", "[callbacks]")
 {
   // Half of the gradients of each rank count double.

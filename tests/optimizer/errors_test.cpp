@@ -250,18 +250,42 @@ TEST_CASE("If several ranks throw, each gets its own back", "[errors]")
   CHECK(StillWorks());
 }
 
-TEST_CASE("A text longer than a message may be is cut", "[errors]")
+TEST_CASE("A text longer than a message may be is cut alike on all ranks",
+    "[errors]")
 {
-  Endless run;
-  run.probe.onGradient = []()
+  // In a gradient; and when all meet at the end.
+  for (const bool late : { false, true })
   {
+    Endless run;
+    std::string text;
+    while (text.size() < 5000)
+      text += "\u00e4"; // Two bytes in UTF-8.
+    const auto fail = [&]()
+    {
+      if (Rank() == Culprit())
+        throw std::runtime_error("x" + text);
+    };
+    if (late)
+    {
+      run.optimizer.MaxIterations() = 4 * Ranks();
+      run.hooks.end = fail;
+    }
+    else
+    {
+      run.probe.onGradient = fail;
+    }
+    const Ending ending = run.Run();
+    CHECK(ending.kind == Ending::RuntimeError);
+    const std::string& told = run.optimizer.Report().stopText;
+    CHECK(Same(told));
+    // An odd number of bytes fits, of which the last character may not be cut.
+    CHECK(told == "x" + text.substr(0, 996) + "...");
     if (Rank() == Culprit())
-      throw std::runtime_error(std::string(100000, 'x'));
-  };
-  const Ending ending = run.Run();
-  CHECK(ending.kind == Ending::RuntimeError);
-  CHECK(ending.Says("xxxx"));
-  CHECK(StillWorks());
+      CHECK(ending.text == "x" + text); // Its own exception.
+    else
+      CHECK(ending.Says(told));
+    CHECK(StillWorks());
+  }
 }
 
 TEST_CASE("Ranks that disagree on the model are refused", "[errors]")
@@ -314,6 +338,38 @@ TEST_CASE("Ranks that disagree on the model are refused", "[errors]")
     CheckRefused(ending, { "ranks 0 and " + std::to_string(Culprit()),
         "update policy", "ens::VanillaUpdate and ens::MomentumUpdate" });
   }
+}
+
+TEST_CASE("Ranks that disagree on a parameter of a policy are refused",
+    "[errors]")
+{
+  if (Ranks() == 1)
+    return;
+  const auto check = [](auto optimizer,
+                        const std::function<void(decltype(optimizer)&)>& change,
+                        const std::vector<std::string>& parts)
+  {
+    Endless run;
+    if (Rank() == Culprit())
+      change(optimizer);
+    const Ending ending = Try([&]()
+    { return optimizer.Optimize(run.probe, run.iterate); });
+    CheckRefused(ending, parts);
+  };
+  using Adam = dasgd::DASGD<ens::AdamUpdate, ens::CyclicalDecay>;
+  const Adam adam(1e-3, 1, 1, -1, true, ens::AdamUpdate(),
+      ens::CyclicalDecay(3, 2, 1e-3));
+  const std::string last = std::to_string(Culprit());
+  check(adam, [](Adam& o) { o.UpdatePolicy().Beta1() = 0.75; },
+      { "ranks 0 and " + last + " disagree on UpdatePolicy().Beta1(): "
+      "0.9 and 0.75; give every rank the same." });
+  // Numbers that differ in their last bit only are told apart.
+  check(adam, [](Adam& o) { o.UpdatePolicy().Beta1() = 0.9 + 1.2e-16; },
+      { "0.9 and 0.9000000000000001" });
+  check(adam, [](Adam& o) { o.DecayPolicy().MultFactor() = 4; },
+      { "disagree on DecayPolicy().MultFactor(): 2 and 4" });
+  check(adam, [](Adam& o) { o.ResetPolicy() = false; },
+      { "disagree on ResetPolicy(): true and false" });
 }
 
 TEST_CASE("Ranks that disagree on a setting are refused", "[errors]")

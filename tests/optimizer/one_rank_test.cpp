@@ -96,6 +96,22 @@ class Apart
   Probe probe{60, 6};
 };
 
+//! Shrinks the step after its first 30 steps, which it counts by itself.
+struct Waits
+{
+  template<typename MatType, typename GradType>
+  struct Policy
+  {
+    explicit Policy(Waits&) { }
+    void Update(MatType&, double& stepSize, const GradType&)
+    {
+      if (++steps > 30)
+        stepSize *= 0.9;
+    }
+    size_t steps = 0;
+  };
+};
+
 } // namespace
 
 TEST_CASE("One rank with the vanilla policy is ens::SGD", "[one]")
@@ -175,6 +191,26 @@ TEST_CASE("One rank calls Optimize() again as ens::SGD does", "[one]")
     CompareWithSGD<arma::mat>(call, ens::VanillaUpdate());
     CompareWithSGD<arma::mat>(call, ens::MomentumUpdate(0.9));
     CompareWithSGD<arma::fmat>(call, ens::AdamUpdate());
+  }
+}
+
+TEST_CASE("One rank goes on from a decayed step as ens::SGD does", "[one]")
+{
+  for (const bool resetPolicy : { true, false })
+  {
+    const SixtyPoints<arma::mat> problem;
+    Call call;
+    call.times = 3;
+    call.resetPolicy = resetPolicy;
+    CompareWithSGD(call, problem.function, problem.start, ens::VanillaUpdate(),
+        Shrink());
+    CompareWithSGD(call, problem.function, problem.start,
+        ens::MomentumUpdate(0.9), Waits());
+    // Its Policy changes the policy itself.
+    ens::CyclicalDecay cyclical(3, 2, call.stepSize);
+    cyclical.EpochBatches() = 8;
+    CompareWithSGD(call, problem.function, problem.start, ens::VanillaUpdate(),
+        cyclical);
   }
 }
 

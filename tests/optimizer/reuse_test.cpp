@@ -110,21 +110,57 @@ TEST_CASE("ResetPolicy() = false keeps momentum, true forgets it", "[reuse]")
   }
 }
 
-TEST_CASE("A decay policy leaves the user's step size alone", "[reuse]")
+TEST_CASE("The next Optimize() begins with the step that decay has left",
+    "[reuse]")
 {
+  for (const bool reset : { true, false })
+  {
+    // The steps of each rank are 1, 1/2, 1/4, ... times a constant gradient.
+    Probe probe(8 * Ranks(), 2, Probe::Linear);
+    probe.spoil = [](double&, arma::mat& gradient) { gradient.ones(); };
+    dasgd::DASGD<ens::VanillaUpdate, Halve> optimizer(1, 1,
+        probe.NumFunctions(), -1, true, ens::VanillaUpdate(), Halve(), reset);
+    arma::mat iterate(2, 1, arma::fill::zeros);
+    optimizer.Optimize(probe, iterate);
+    CHECK(iterate[0] == -double(Ranks()) * (2 - std::pow(0.5, 7)));
+    CHECK(optimizer.StepSize() == std::pow(0.5, 8));
+    optimizer.Optimize(probe, iterate);
+    CHECK(iterate[0] == -double(Ranks()) * (2 - std::pow(0.5, 15)));
+    CHECK(optimizer.StepSize() == std::pow(0.5, 16));
+  }
+}
+
+TEST_CASE("After decay all ranks have the same step, whatever each has done",
+    "[reuse]")
+{
+  // The last rank ends with another step than rank 0.
   Probe probe(8 * Ranks(), 2, Probe::Linear);
   dasgd::DASGD<ens::VanillaUpdate, Halve> optimizer(1, 1,
       probe.NumFunctions(), -1);
-  arma::mat first(2, 1, arma::fill::zeros), second = first;
-  optimizer.Optimize(probe, first);
-  CHECK(optimizer.StepSize() == 1);
-  CHECK(Same(first));
+  optimizer.Sharing() = dasgd::Sharing::Dynamic;
+  Hooks hooks;
+  hooks.step = [&]()
+  {
+    if (Rank() + 1 == Ranks())
+      optimizer.StepSize() = 1e-9;
+    return false;
+  };
+  arma::mat iterate(2, 1, arma::fill::zeros);
+  optimizer.Optimize(probe, iterate, hooks);
+  CHECK(Same(optimizer.StepSize()));
+  CHECK(optimizer.StepSize() < 1);
+  optimizer.Optimize(probe, iterate, hooks);
+  CHECK(Same(optimizer.StepSize()));
+}
 
-  // The steps of each rank are 1, 1/2, 1/4, ... times a constant gradient.
-  probe.spoil = [](double&, arma::mat& gradient) { gradient.ones(); };
-  optimizer.Optimize(probe, second);
-  CHECK(second[0] == -double(Ranks()) * (2 - std::pow(0.5, 7)));
-  CHECK(optimizer.StepSize() == 1);
+TEST_CASE("AutoStep stays AutoStep", "[reuse]")
+{
+  Probe probe(8 * Ranks(), 2);
+  dasgd::DASGD<ens::VanillaUpdate, Halve> optimizer(dasgd::AutoStep, 1,
+      probe.NumFunctions(), -1);
+  arma::mat iterate(2, 1, arma::fill::zeros);
+  optimizer.Optimize(probe, iterate);
+  CHECK(optimizer.StepSize() == dasgd::AutoStep);
 }
 
 TEST_CASE("An optimizer can be copied at any time", "[reuse]")

@@ -221,7 +221,8 @@ std::string LiveOn(const std::uint64_t seed, std::string& text)
 
 } // namespace
 
-TEST_CASE("all promises hold on runs that die and are resumed", "[sim]")
+TEST_CASE("all promises hold on runs that die and are resumed",
+    "[sim][seeds]")
 {
   const std::uint64_t first = EnvironmentNumber("DASGD_SEED", 1);
   const std::uint64_t count = EnvironmentNumber("DASGD_SEEDS",

@@ -12,7 +12,7 @@
 
 using namespace conformance;
 
-TEST_CASE("all promises hold on random runs", "[sim]")
+TEST_CASE("all promises hold on random runs", "[sim][seeds]")
 {
   // One seed replays one run; more seeds can be swept from outside.
   const std::uint64_t first = EnvironmentNumber("DASGD_SEED", 1);

@@ -363,7 +363,7 @@ void Courier<DerivedType, ElemType, ProblemType>::Guard(ActionType&& action)
   }
   catch (const std::exception& e)
   {
-    fact.text = e.what();
+    fact.text = FactText(e.what());
     exception = std::current_exception();
   }
   catch (...)

@@ -250,7 +250,7 @@ class RoundWorker
     }
     catch (const std::exception& e)
     {
-      failure.text = std::string(e.what()).substr(0, Fact::MaxText);
+      failure.text = FactText(e.what());
       exception = std::current_exception();
     }
     catch (...)

@@ -10,6 +10,7 @@
 #ifndef DASGD_CORE_FACT_HPP
 #define DASGD_CORE_FACT_HPP
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -68,6 +69,20 @@ struct Fact
   //! What went wrong, if anything did.
   std::string text;
 };
+
+//! A text as a fact can have it: one that is too long is cut between
+//! characters, not within one, and ends in dots.
+inline std::string FactText(std::string text)
+{
+  if (text.size() <= Fact::MaxText)
+    return text;
+  size_t end = Fact::MaxText - 3;
+  // At most three bytes of UTF-8 follow the first one of a character.
+  for (size_t i = 0; i < 3 && (std::uint8_t(text[end]) & 0xc0) == 0x80; ++i)
+    --end;
+  text.resize(end);
+  return text + "...";
+}
 
 /**
  * Several ranks may stop at once, and all must give the same reason in the end:

@@ -300,6 +300,8 @@ class ToleranceRule
     return reached;
   }
 
+  double Tolerance() const { return tolerance; }
+
   //! The objective of the last epoch that was judged.
   ElemType Last() const { return recent.back(); }
   ElemType& Last() { return recent.back(); }

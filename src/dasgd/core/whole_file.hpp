@@ -35,6 +35,12 @@ class WholeFile
     struct stat status;
     direct = stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
     path = direct ? target : Temporary(target);
+    const int reason = direct ? 0 : Create(path);
+    if (reason != 0)
+    {
+      throw std::runtime_error("dasgd: cannot write " + target + ": " +
+          std::strerror(reason));
+    }
   }
 
   ~WholeFile()
@@ -43,15 +49,15 @@ class WholeFile
       return;
     unlink(path.c_str());
     // Armadillo writes to a name that begins with the one it is given.
-    std::error_code ignored;
-    const std::filesystem::path whole(path);
-    const std::string start = whole.filename().string() + ".tmp_";
-    for (const auto& entry : std::filesystem::directory_iterator(
-        whole.has_parent_path() ? whole.parent_path() :
-        std::filesystem::path("."), ignored))
+    try
     {
-      if (entry.path().filename().string().compare(0, start.size(), start) == 0)
-        std::filesystem::remove(entry.path(), ignored);
+      const std::string start = path.substr(Begin(path)) + ".tmp_";
+      RemoveFrom(Folder(path), [&](const std::string& name)
+      { return name.compare(0, start.size(), start) == 0; });
+    }
+    catch (const std::exception&)
+    {
+      // There is not even memory for a name; then it stays.
     }
   }
 
@@ -65,7 +71,7 @@ class WholeFile
   {
     if (direct)
       return;
-    const int file = open(path.c_str(), O_RDONLY);
+    const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     const bool safe = file >= 0 && fsync(file) == 0;
     if (file >= 0)
       close(file);
@@ -91,16 +97,12 @@ class WholeFile
   {
     const std::string target = Resolve(given);
     const std::string end = ".part." + target.substr(Begin(target));
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(Folder(target),
-        ignored))
+    RemoveFrom(Folder(target), [&](const std::string& name)
     {
-      const std::string name = entry.path().filename().string();
-      if (name.size() > end.size() + 1 && name[0] == '.' &&
+      return name.size() > end.size() + 1 && name[0] == '.' &&
           name.compare(name.size() - end.size(), end.size(), end) == 0 &&
-          name.find_first_not_of("0123456789", 1) == name.size() - end.size())
-        std::filesystem::remove(entry.path(), ignored);
-    }
+          name.find_first_not_of("0123456789", 1) == name.size() - end.size();
+    });
   }
 
   //! Why a file cannot be written; empty if it can.
@@ -116,11 +118,10 @@ class WholeFile
       if (!S_ISREG(status.st_mode))
         return "";
     }
-    const std::string probe = Temporary(target);
-    const int file = open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666);
-    if (file < 0)
-      return std::strerror(errno);
-    close(file);
+    const std::string probe = Temporary(Resolve(target));
+    const int reason = Create(probe);
+    if (reason != 0)
+      return std::strerror(reason);
     unlink(probe.c_str());
     return "";
   }
@@ -140,6 +141,38 @@ class WholeFile
       target = (std::filesystem::path(target).parent_path() / next).string();
     }
     return target;
+  }
+
+  /**
+   * Make an empty file that is this process's own.  Whoever writes to it later
+   * does so by its name, so nobody else may have put a file or a link there.
+   *
+   * @return Why it cannot be made, as in errno, or 0.
+   */
+  static int Create(const std::string& name)
+  {
+    unlink(name.c_str()); // Of a process that had the same number and died.
+    const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL |
+        O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file < 0)
+      return errno;
+    close(file);
+    return 0;
+  }
+
+  //! Remove files by their names, as far as they can be listed and removed.
+  template<typename ConditionType>
+  static void RemoveFrom(const std::string& folder, ConditionType&& condition)
+  {
+    // A range-based loop would throw where the folder cannot be read on.
+    std::error_code failed, ignored;
+    std::filesystem::directory_iterator entry(folder, failed);
+    for (; !failed && entry != std::filesystem::directory_iterator();
+        entry.increment(failed))
+    {
+      if (condition(entry->path().filename().string()))
+        std::filesystem::remove(entry->path(), ignored);
+    }
   }
 
   //! Beside the target, and with its ending, which tells the format.

@@ -11,6 +11,7 @@
 #include "../transport/mpi_communicator.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
 #include <typeinfo>
 #if defined(__GNUG__)
@@ -53,8 +54,14 @@ class Handshake
 
   void Require(const std::string& name, const double value)
   {
+    // As short as tells it from any other number.
     char text[32];
-    std::snprintf(text, sizeof(text), "%.17g", value);
+    for (int digits = 6; digits <= 17; ++digits)
+    {
+      std::snprintf(text, sizeof(text), "%.*g", digits, value);
+      if (std::strtod(text, nullptr) == value)
+        break;
+    }
     Require(name, std::string(text));
   }
 

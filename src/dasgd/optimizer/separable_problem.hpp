@@ -27,8 +27,9 @@ namespace dasgd {
 /**
  * The problem of one rank; lives as long as one call of Optimize().
  *
- * @tparam OptimizerType Where hyperparameters are read, at each step: callbacks
- *     may change them.
+ * @tparam OptimizerType Where StepSize() is read, at each step: callbacks may
+ *     change it.  Its other attributes are read once, since all ranks must go by
+ *     the same.
  * @tparam UpdateType Instantiated update policy.
  * @tparam DecayType Instantiated decay policy.
  * @tparam vanilla Is the update policy the paper's, without decay?
@@ -73,7 +74,12 @@ class SeparableProblem
       decayPolicy(decayPolicy),
       callbacks(callbacks),
       work(work),
-      progress(ranks, work.EpochPoints(), optimizer.Sharing()),
+      batchSize(optimizer.BatchSize()),
+      maxIterations(optimizer.MaxIterations()),
+      shuffle(optimizer.Shuffle()),
+      data(optimizer.Data()),
+      sharing(optimizer.Sharing()),
+      progress(ranks, work.EpochPoints(), sharing),
       tolerance(optimizer.Tolerance()),
       ranks(ranks),
       rank(rank),
@@ -81,7 +87,7 @@ class SeparableProblem
       seed(seed),
       seeded(seeded),
       // Data that comes sorted would give every rank a part of another kind.
-      mustShuffle(optimizer.Shuffle() && ranks > 1),
+      mustShuffle(shuffle && ranks > 1),
       scratch(scratch),
       rows(iterate.n_rows),
       cols(iterate.n_cols),
@@ -186,7 +192,7 @@ class SeparableProblem
     ranks = newRanks;
     rank = newRank;
     callbacks.Ranks(ranks);
-    progress = Progress(ranks, work.EpochPoints(), optimizer.Sharing());
+    progress = Progress(ranks, work.EpochPoints(), sharing);
     computing = ranks;
     ExpectEpochs();
     version.assign(ranks, 0);
@@ -195,7 +201,7 @@ class SeparableProblem
     Restore(now, now.progress);
     resumed = false; // The order is known.
     catchUp = times;
-    mustShuffle = optimizer.Shuffle();
+    mustShuffle = shuffle;
   }
 
   /**
@@ -256,8 +262,16 @@ class SeparableProblem
   void Save(const Outcome* end = nullptr)
   {
     // What has no future is not worth keeping in place of what has.
-    if (saver && AllFinite(iterate.memptr(), iterate.n_elem))
+    if (!saver || !AllFinite(iterate.memptr(), iterate.n_elem))
+      return;
+    try
+    {
       saver->Write(Now(end), end != nullptr);
+    }
+    catch (const std::exception& e)
+    {
+      saver->Fail(e.what()); // A lack of memory must not end the training.
+    }
   }
 
   //! What a checkpoint says at this moment; its vectors stay where they are.
@@ -321,7 +335,7 @@ class SeparableProblem
     if (mustShuffle)
       Shuffle();
     batch = work.Next(progress.Points());
-    mustShuffle = optimizer.Shuffle() && ranks > 1 && work.PassEnded();
+    mustShuffle = shuffle && ranks > 1 && work.PassEnded();
 
     const ElemType objective = function.EvaluateWithGradient(iterate,
         batch.begin, gradient, batch.size);
@@ -484,7 +498,7 @@ class SeparableProblem
     // forgets the last epoch's objective at the end of that epoch.
     const bool forgets = (ranks == 1) && (!ensmallen::keepsLastObjective ||
         progress.Points() != (work.Before() > 0 ? work.Budget() :
-        optimizer.MaxIterations()));
+        maxIterations));
     return (hasLast && !forgets) ? lastObjective : ElemType(0);
   }
 
@@ -500,16 +514,16 @@ class SeparableProblem
 
   //! This rank's part of the objective over all points; if they are replicated,
   //! all ranks must have them in the same order.
-  ElemType ExactPart(const Data data)
+  ElemType ExactPart()
   {
     const size_t held = function.NumFunctions();
     const bool divided = (data == Data::Replicated);
     const size_t begin = divided ? Share(held, rank) : 0;
     const size_t end = divided ? Share(held, rank + 1) : held;
     ElemType sum = 0;
-    for (size_t i = begin; i < end; i += optimizer.BatchSize())
+    for (size_t i = begin; i < end; i += batchSize)
     {
-      const size_t size = std::min(optimizer.BatchSize(), end - i);
+      const size_t size = std::min(batchSize, end - i);
       const ElemType objective = function.Evaluate(iterate, i, size);
       sum += objective;
       // The run is over, so it does not matter what callbacks answer.
@@ -542,8 +556,8 @@ class SeparableProblem
   void ExpectEpochs()
   {
     const std::uint64_t lead = 16; // Frames under way hold about as many.
-    const std::uint64_t batches = (work.EpochPoints() + optimizer.BatchSize() -
-        1) / optimizer.BatchSize();
+    const std::uint64_t batches = (work.EpochPoints() + batchSize - 1) /
+        batchSize;
     // Each rank has a batch of its own, be it a smaller one.
     tolerance.Expect(std::max<std::uint64_t>(computing, batches),
         (inRounds || computing < 2) ? 0 : computing * lead);
@@ -574,7 +588,7 @@ class SeparableProblem
         if (rank == 0)
         {
           ens::Info << name << ": minimized within tolerance "
-              << optimizer.Tolerance() << "; terminating optimization."
+              << tolerance.Tolerance() << "; terminating optimization."
               << std::endl;
         }
         Judge(StopReason::Tolerance, double(lastObjective), "");
@@ -600,7 +614,7 @@ class SeparableProblem
    */
   void RestoreOrder()
   {
-    if (!optimizer.Shuffle())
+    if (!shuffle)
       return;
     ShuffleTo(shuffledBefore);
     // Several ranks shuffle before their first gradient and after each pass,
@@ -667,7 +681,7 @@ class SeparableProblem
       return;
     }
     const KeepRandomNumbers keep;
-    const std::uint64_t common = (optimizer.Data() == Data::Sharded) ?
+    const std::uint64_t common = (data == Data::Sharded) ?
         Mix(seed, rank + 1) : seed;
     arma::arma_rng::set_seed(arma::arma_rng::seed_type(Mix(common, shuffles)));
     ++shuffles;
@@ -684,6 +698,12 @@ class SeparableProblem
   DecayType& decayPolicy;
   CallbacksType& callbacks;
   Work work;
+  //! As all ranks agreed on them.
+  size_t batchSize;
+  size_t maxIterations;
+  bool shuffle;
+  Data data;
+  Sharing sharing;
   Progress progress;
   ToleranceRule<ElemType> tolerance;
   size_t ranks;

@@ -116,9 +116,9 @@ class Settings
   //! Modify whether the objective over all points is computed at the end.
   bool& ExactObjective() { return exactObjective; }
 
-  //! Get whether policies start afresh in each Optimize().
+  //! Get whether the update policy starts afresh in each Optimize().
   bool ResetPolicy() const { return resetPolicy; }
-  //! Modify whether policies start afresh in each Optimize().
+  //! Modify whether the update policy starts afresh in each Optimize().
   bool& ResetPolicy() { return resetPolicy; }
 
   //! Get the update policy.
@@ -283,13 +283,17 @@ class Settings
   template<typename InstUpdateType, typename InstDecayType>
   void Instantiate(const size_t rows, const size_t cols)
   {
-    const bool fits = state.update.template Has<InstUpdateType>() &&
-        state.decay.template Has<InstDecayType>() && state.rows == rows &&
-        state.cols == cols;
-    if (fits && !resetPolicy)
+    // ens::SGD does not reset decay policies, whatever ResetPolicy() says.
+    if (!state.decay.template Has<InstDecayType>())
+    {
+      state.decay.Clean();
+      state.decay.template Set<InstDecayType>(new InstDecayType(decayPolicy));
+    }
+    // Unlike ens::SGD, follow an iterate of another shape.
+    if (!resetPolicy && state.update.template Has<InstUpdateType>() &&
+        state.rows == rows && state.cols == cols)
       return;
-    state.Clean();
-    state.decay.template Set<InstDecayType>(new InstDecayType(decayPolicy));
+    state.update.Clean();
     state.update.template Set<InstUpdateType>(
         new InstUpdateType(updatePolicy, rows, cols));
     state.rows = rows;
@@ -330,6 +334,17 @@ class Settings
   PolicyState state;
   dasgd::History history;
   dasgd::Report report;
+};
+
+//! The attributes as they are now, whatever happens to the optimizer.
+template<typename UpdatePolicyType, typename DecayPolicyType>
+class SettingsCopy : public Settings<UpdatePolicyType, DecayPolicyType>
+{
+ public:
+  explicit SettingsCopy(
+      const Settings<UpdatePolicyType, DecayPolicyType>& settings) :
+      Settings<UpdatePolicyType, DecayPolicyType>(settings)
+  { }
 };
 
 } // namespace dasgd

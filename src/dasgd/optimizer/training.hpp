@@ -19,11 +19,13 @@
 #include "callbacks.hpp"
 #include "gather_history.hpp"
 #include "keep_random_numbers.hpp"
+#include "policy_parameters.hpp"
 #include "separable_problem.hpp"
 #include "settings.hpp"
 #include "take_fingerprint.hpp"
 
 #include <chrono>
+#include <optional>
 
 namespace dasgd {
 

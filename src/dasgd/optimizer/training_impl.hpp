@@ -75,11 +75,16 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   BaseMatType gradient, scratch, begin;
   std::vector<std::uint8_t> stored;
   Fingerprint fingerprint;
+  std::optional<SettingsCopy<UpdatePolicyType, DecayPolicyType>> copy;
   std::exception_ptr unready;
   Guard(unready, [&]()
   {
     // What may fail on one rank alone is done before all agree to begin.
     held = function.NumFunctions();
+    dasgd::History last; // It may be large.
+    last.swap(settings.history);
+    copy.emplace(settings);
+    last.swap(settings.history);
     gradient.zeros(iterate.n_rows, iterate.n_cols);
     if (!vanilla && comm.Size() > 1)
       scratch.set_size(iterate.n_rows, iterate.n_cols);
@@ -99,8 +104,11 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   const typename AlgorithmType::Options options = optimizer;
   Agreed agreed = ShakeHands(comm, settings, options, iterate.n_rows,
       iterate.n_cols, held, ExceptionText(unready), ElemType());
-  const size_t maxIterations = settings.maxIterations;
-  const bool computes = Computes(settings, options, agreed.points,
+  // Callbacks get to see the optimizer and may change it; all ranks go by what
+  // they agreed on, except for StepSize().
+  const Settings<UpdatePolicyType, DecayPolicyType>& fixed = *copy;
+  const size_t maxIterations = fixed.maxIterations;
+  const bool computes = Computes(fixed, options, agreed.points,
       comm.Rank());
 
   // Where it begins: at the start, or where a checkpoint is.
@@ -147,10 +155,6 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
         "::Optimize(), AutoStep", settings, function, iterate);
   }
   const double stepSize = settings.stepSize;
-  // Callbacks get to see the optimizer; what decides over who waits for whom is
-  // what all agreed on.
-  const bool exactObjective = settings.exactObjective;
-  const Data data = settings.data;
 
   CallbacksType callbacks(optimizer, function, comm.Size(), callbacksIn...);
   SeparableProblem<OptimizerType, FunctionType, BaseMatType, UpdateType,
@@ -161,7 +165,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       comm.Size(), comm.Rank(), agreed.seed, settings.seed != 0);
 
   for (size_t i = 0; i < comm.Size(); ++i)
-    if (!Computes(settings, options, agreed.points, i))
+    if (!Computes(fixed, options, agreed.points, i))
       problem.Absent(i);
   if constexpr (AlgorithmType::inRounds)
     problem.InRounds();
@@ -195,7 +199,20 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     begin = iterate;
 
   std::unique_ptr<CheckpointWriter> writer;
-  dasgd::Topology topology = settings.topology;
+  // Rank 0 keeps the checkpoints alone: what fails there must not end it, since
+  // the other ranks would wait for it.
+  std::string checkpointProblem;
+  const auto attempt = [&](auto&& action)
+  {
+    std::exception_ptr failure;
+    Guard(failure, action);
+    if (failure)
+    {
+      checkpointProblem = ExceptionText(failure);
+      problem.Warn(checkpointProblem);
+    }
+  };
+  dasgd::Topology topology = fixed.topology;
   dasgd::Report& report = settings.report;
   Outcome outcome;
   ElemType objective = 0;
@@ -209,30 +226,36 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     about.smoothness = smoothness;
     problem.StartFrom(about, settings.state.live);
     if (resumable && !writer && comm.Rank() == 0 &&
-        !settings.checkpointFile.empty())
+        !fixed.checkpointFile.empty())
     {
-      writer = std::make_unique<CheckpointWriter>(settings.checkpointFile,
-          settings.checkpointEvery);
-      problem.SaveTo(*writer);
-      problem.Warn(writer->Warning());
+      attempt([&]()
+      {
+        writer = std::make_unique<CheckpointWriter>(fixed.checkpointFile,
+            fixed.checkpointEvery);
+        problem.SaveTo(*writer);
+        problem.Warn(writer->Warning());
+      });
     }
 
     // The algorithm: returns on all ranks, whatever happened.
     RankHistory log(comm.Size());
-    RunSettings runSettings{ topology, settings.window,
-        settings.recordHistory ? &log : nullptr, settings.format,
-        &settings.state.live, ranksHere > Cores(), settings.sharedMemory,
+    RunSettings runSettings{ topology, fixed.window,
+        fixed.recordHistory ? &log : nullptr, fixed.format,
+        &settings.state.live, ranksHere > Cores(), fixed.sharedMemory,
         agreed.seed, origin.staleness };
-    runSettings.maxLead = settings.maxLead;
+    runSettings.maxLead = fixed.maxLead;
     outcome = AlgorithmType::Run(comm, runSettings, options, iterate.memptr(),
         iterate.n_elem, problem);
     // A rank may die yet, before all have the same.
     problem.Interrupted(outcome.counts, outcome.exception);
     AgreeOnStop(comm, outcome);
     bool stepChanged = false;
-    for (const std::uint64_t other : comm.Gather(std::uint64_t(
-        settings.stepSize != stepSize)))
-      stepChanged = stepChanged || other != 0;
+    const std::vector<double> steps = comm.Gather(settings.stepSize);
+    for (const double other : steps)
+      stepChanged = stepChanged || other != stepSize;
+    // As with ens::SGD, the next Optimize() begins with the step that decay or
+    // a callback has left; ranks may have decayed it differently often.
+    settings.stepSize = steps.front();
     // Agree.
     outcome.counts.deviation = std::max(outcome.counts.deviation,
         CopyFromRoot(comm, iterate.memptr(), iterate.n_elem));
@@ -245,17 +268,20 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       // After an exception of this rank's own, it has not kept account of what
       // came later.
       const bool ended = !failed && !outcome.exception;
-      if (ended)
-        problem.Save(&outcome);
-      writer->Await();
-      problem.Warn(writer->Warning());
-      const std::string path = FullPath(settings.checkpointFile);
-      if (ended)
-        FinishedCheckpoints().insert(path);
-      else if (writer->Written() > 0)
-        FinishedCheckpoints().erase(path);
+      attempt([&]()
+      {
+        if (ended)
+          problem.Save(&outcome);
+        writer->Await();
+        problem.Warn(writer->Warning());
+        const std::string path = FullPath(fixed.checkpointFile);
+        if (ended)
+          FinishedCheckpoints().insert(path);
+        else if (writer->Written() > 0)
+          FinishedCheckpoints().erase(path);
+      });
     }
-    if (data == Data::Replicated && comm.Size() > 1)
+    if (fixed.data == Data::Replicated && comm.Size() > 1)
     {
       // Ranks may have shuffled differently often; after this their data is in
       // one order again, for the objective and for the next training.
@@ -264,10 +290,10 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
         shuffles = std::max(shuffles, other);
       Guard(outcome.exception, [&]() { problem.ShuffleTo(shuffles); });
     }
-    if (exactObjective && !failed)
+    if (fixed.exactObjective && !failed)
     {
       ElemType part = 0;
-      Guard(outcome.exception, [&]() { part = problem.ExactPart(data); });
+      Guard(outcome.exception, [&]() { part = problem.ExactPart(); });
       objective = 0;
       for (const double other : comm.Gather(double(part)))
         objective += ElemType(other);
@@ -287,7 +313,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       comm.Broadcast(problem.Iterate(), iterate.n_elem * sizeof(ElemType));
 
     // The report, the same everywhere; and what may have been thrown late.
-    report = Describe(settings, options, comm.Size(), iterate.n_elem,
+    report = Describe(fixed, options, comm.Size(), iterate.n_elem,
         sizeof(ElemType), work.EpochPoints());
     report.topology = AlgorithmType::TopologyName(topology, options);
     report.maxIterations = maxIterations;
@@ -316,9 +342,10 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     if constexpr (resumable)
     {
       // Rank 0's choice, and its news.
-      std::string news = settings.checkpointFile + '\n' + std::to_string(
+      std::string news = fixed.checkpointFile + '\n' + std::to_string(
           writer ? writer->Written() : 0) + '\n' + std::to_string(
-          losses.gradients) + '\n' + (writer ? writer->Problem() : "");
+          losses.gradients) + '\n' + (writer && checkpointProblem.empty() ?
+          writer->Problem() : checkpointProblem);
       std::istringstream told0(comm.Gather(news).front());
       std::getline(told0, report.checkpointFile);
       told0 >> report.checkpoints >> report.gradientsLost;
@@ -348,7 +375,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
         outcome.stop.reason = StopReason::Error;
         outcome.stop.origin = std::uint32_t(report.ranks.size());
         outcome.stop.count = rank.computed;
-        outcome.stop.text = theirs;
+        outcome.stop.text = FactText(theirs);
       }
       report.ranks.push_back(rank);
     }
@@ -374,9 +401,9 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     {
       if (!settled)
       {
-        const std::uint64_t shuffles = Settle(comm, settings, problem,
+        const std::uint64_t shuffles = Settle(comm, fixed, problem,
             firstRank, firstRanks, iterate, agreed, origin, topology, losses);
-        work = Divide(settings, options, agreed.points, comm.Rank(), origin);
+        work = Divide(fixed, options, agreed.points, comm.Rank(), origin);
         problem.Rejoin(origin, work, comm.Size(), comm.Rank(), shuffles);
         settled = true;
       }
@@ -387,8 +414,8 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       settled = false;
     }
   }
-  if (settings.resetPolicy || givenStep == AutoStep)
-    settings.stepSize = givenStep; // Decay worked on it.
+  if (givenStep == AutoStep)
+    settings.stepSize = AutoStep;
 
   if (outcome.exception)
     std::rethrow_exception(outcome.exception);
@@ -819,6 +846,11 @@ typename Training<AlgorithmType>::Agreed Training<AlgorithmType>::ShakeHands(
   handshake.Require("RecordHistory()", settings.RecordHistory());
   handshake.Require("the update policy", TypeName<UpdatePolicyType>());
   handshake.Require("the decay policy", TypeName<DecayPolicyType>());
+  const auto require = [&](const std::string& name, const auto value)
+  { handshake.Require(name, value); };
+  VisitParameters("UpdatePolicy()", settings.UpdatePolicy(), require);
+  VisitParameters("DecayPolicy()", settings.DecayPolicy(), require);
+  handshake.Require("ResetPolicy()", settings.ResetPolicy());
   AlgorithmType::Rule::Agree(options, handshake);
   if (settings.Data() == Data::Replicated)
   {

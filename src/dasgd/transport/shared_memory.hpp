@@ -11,8 +11,11 @@
 
 #include "../wire/buffer.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <fstream>
 #include <random>
 #include <string>
 
@@ -52,8 +55,26 @@ class SharedMemory
   //! None.
   SharedMemory() = default;
 
-  //! New memory, all zero; none if that cannot be had.
-  explicit SharedMemory(const size_t bytes)
+  /**
+   * Does the system promise no more memory than it has?  Pages of shared memory
+   * count when they are touched, and a lack ends the process then, so that they
+   * must be had before.
+   *
+   * @param setting Where the system says so.
+   */
+  static bool Strict(const char* setting = "/proc/sys/vm/overcommit_memory")
+  {
+    std::ifstream file(setting);
+    int mode = 0;
+    return (file >> mode) && mode == 2;
+  }
+
+  /**
+   * New memory, all zero; none if that cannot be had.
+   *
+   * @param reserve Have all of its pages now.
+   */
+  explicit SharedMemory(const size_t bytes, const bool reserve = Strict())
   {
 #if defined(__linux__)
     // Beyond this limit the system would end the program.
@@ -62,14 +83,19 @@ class SharedMemory
         RLIM_INFINITY && bytes > limit.rlim_cur) || !Draw(ticket.token))
       return;
     file = memfd_create(Name(ticket).c_str(), MFD_CLOEXEC);
-    if (file < 0 || ftruncate(file, off_t(bytes)) != 0)
+    if (file < 0 || ftruncate(file, off_t(bytes)) != 0 ||
+        (reserve && !Reserve(bytes)))
+    {
+      Close(); // With what was reserved of it.
       return;
+    }
     ticket.process = std::uint64_t(getpid());
     ticket.file = std::uint64_t(file);
     ticket.bytes = bytes;
     Map();
 #else
     (void) bytes;
+    (void) reserve;
 #endif
   }
 
@@ -139,6 +165,26 @@ class SharedMemory
     {
       return false;
     }
+  }
+
+  //! Have all pages; false if there are too few.
+  bool Reserve(const size_t bytes)
+  {
+    // In pieces, since a signal makes the system give back what it has of one.
+    const size_t piece = size_t(1) << 26;
+    for (size_t done = 0; done < bytes; done += piece)
+    {
+      int result;
+      do
+      {
+        result = fallocate(file, 0, off_t(done), off_t(std::min(piece,
+            bytes - done)));
+      }
+      while (result != 0 && errno == EINTR);
+      if (result != 0)
+        return false;
+    }
+    return true;
   }
 
   void Map()

@@ -137,8 +137,7 @@ class CheckpointWriter
     }
     catch (const std::exception& e)
     {
-      const std::lock_guard<std::mutex> lock(mutex);
-      problem = e.what();
+      Fail(e.what());
       return;
     }
     {
@@ -148,6 +147,14 @@ class CheckpointWriter
     changed.notify_all();
     if (wait)
       Await();
+  }
+
+  //! A checkpoint cannot be saved; the next one is tried when it is due.
+  void Fail(const std::string& reason)
+  {
+    next = Clock::now() + every;
+    const std::lock_guard<std::mutex> lock(mutex);
+    problem = reason;
   }
 
   //! Wait until what was begun is on disk, or has failed.

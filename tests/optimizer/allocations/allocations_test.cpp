@@ -1,8 +1,9 @@
 /**
  * @file allocations_test.cpp
  *
- * Memory is taken at the start, not on the way: a program of its own, since it
- * counts every allocation of the process.
+ * Memory is taken at the start, not on the way; and what happens if rank 0 lacks
+ * some for a checkpoint.  A program of its own, since every allocation of the
+ * process is counted, or fails on request.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -13,12 +14,29 @@
 #include <dasgd.hpp>
 
 #include <cerrno>
+#include <cstdio>
+#include <string>
+
+#include <unistd.h>
 
 namespace {
 
 //! Allocations of this thread while it counts; MPI has threads of its own.
 thread_local size_t counted = 0;
 thread_local bool counting = false;
+
+//! Allocations of so many bytes, or up to 100 more, are large; 0: none.
+thread_local size_t large = 0;
+//! Which of the large ones fails, counted down.
+thread_local size_t failing = 0;
+
+//! Count an allocation; does it fail?
+bool Fails(const size_t bytes)
+{
+  counted += counting;
+  return large > 0 && bytes >= large && bytes <= large + 100 && failing > 0 &&
+      --failing == 0;
+}
 
 } // namespace
 
@@ -32,8 +50,7 @@ void* __libc_memalign(size_t alignment, size_t bytes);
 
 void* malloc(size_t bytes)
 {
-  counted += counting;
-  return __libc_malloc(bytes);
+  return Fails(bytes) ? nullptr : __libc_malloc(bytes);
 }
 
 void* calloc(size_t number, size_t bytes)
@@ -114,6 +131,73 @@ struct Points
   size_t calls = 0;
 };
 
+//! The same points; a large allocation fails after they are counted first.
+struct Arming : public Points
+{
+  size_t bytes = 0;
+  size_t which = 0;
+
+  size_t NumFunctions()
+  {
+    if (which > 0)
+    {
+      large = bytes;
+      failing = which;
+      which = 0;
+    }
+    return Points::NumFunctions();
+  }
+};
+
+//! Once the run has begun, no more allocations fail.
+struct Disarm
+{
+  template<typename OptimizerType, typename FunctionType, typename MatType>
+  void BeginOptimization(OptimizerType&, FunctionType&, MatType&) { large = 0; }
+};
+
+//! The next large allocation after the last epoch fails.
+struct ArmAtEnd
+{
+  size_t bytes;
+
+  template<typename OptimizerType, typename FunctionType, typename MatType>
+  void EndEpoch(OptimizerType&, FunctionType&, const MatType&,
+                const size_t epoch, const double)
+  {
+    if (epoch == 4)
+    {
+      large = bytes;
+      failing = 1;
+    }
+  }
+};
+
+//! Rank 0's number.
+size_t FromRoot(const size_t number)
+{
+  std::uint64_t value = number;
+  MPI_Bcast(&value, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  return size_t(value);
+}
+
+//! Where rank 0 keeps checkpoints: nothing else in the process is so long.
+struct Path
+{
+  // Many slashes are as good as one.
+  std::string name = "." + std::string(3900, '/');
+  bool mine;
+
+  Path()
+  {
+    name += "allocations." + std::to_string(getpid());
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    mine = (rank == 0);
+  }
+  ~Path() { std::remove(name.c_str()); }
+};
+
 //! Counts from the end of one epoch to the end of another.
 struct Count
 {
@@ -156,6 +240,80 @@ TEST_CASE("the counter counts", "[allocations]")
   counting = false;
   CHECK(counted == 2);
   CHECK(vector.size() + matrix.n_elem == 11000);
+}
+
+TEST_CASE("rank 0 lacks memory for a checkpoint when the run begins",
+    "[allocations]")
+{
+  // Each of the large allocations in turn: an error on all ranks, or a warning.
+  const Path path;
+  size_t refused = 0, warned = 0;
+  for (size_t which = 1; which <= 1000; ++which)
+  {
+    INFO("allocation " << which);
+    dasgd::DASGD<> optimizer(1e-3, 4, 4 * 512, -1);
+    if (path.mine)
+      optimizer.Checkpoint(path.name, 1e6);
+    Arming points;
+    points.bytes = path.mine ? path.name.size() : 0;
+    points.which = which;
+    arma::mat iterate(10, 1, arma::fill::zeros);
+    bool returned = false;
+    try
+    {
+      optimizer.Optimize(points, iterate, Disarm());
+      returned = true;
+    }
+    catch (const std::invalid_argument& e)
+    {
+      CHECK(e.what() == std::string("DASGD::Optimize(): rank 0: "
+          "std::bad_alloc"));
+    }
+    // Rank 0's number of allocations that were yet to come says how far it got.
+    const bool failed = FromRoot(failing) == 0;
+    large = failing = 0;
+    CHECK(FromRoot(returned) == size_t(returned));
+    if (!failed)
+    {
+      CHECK(returned);
+      CHECK(optimizer.Report().checkpoints == 1);
+      break;
+    }
+    refused += !returned;
+    if (returned)
+    {
+      CHECK(optimizer.Report().reason == dasgd::StopReason::Budget);
+      // The standard library may do with less memory in places.
+      const bool saved = (optimizer.Report().checkpoints == 1);
+      CHECK(optimizer.Report().checkpointProblem == (saved ? "" :
+          "std::bad_alloc"));
+      warned += !saved;
+    }
+    // Whether the next is another training does not matter here.
+    dasgd::FinishedCheckpoints().clear();
+    std::remove(path.name.c_str());
+  }
+  CHECK(refused > 0);
+  CHECK(warned > 0);
+}
+
+TEST_CASE("rank 0 lacks memory for a checkpoint when the run ends",
+    "[allocations]")
+{
+  const Path path;
+  dasgd::DASGD<> optimizer(1e-3, 4, 4 * 512, -1);
+  if (path.mine)
+    optimizer.Checkpoint(path.name, 0); // The last is one of many.
+  Points points;
+  arma::mat iterate(10, 1, arma::fill::zeros);
+  optimizer.Optimize(points, iterate, ArmAtEnd{ path.mine ? path.name.size() :
+      0 });
+  CHECK(FromRoot(failing) == 0);
+  large = failing = 0;
+  const dasgd::Report& report = optimizer.Report();
+  CHECK(report.reason == dasgd::StopReason::Budget);
+  CHECK(report.checkpointProblem == "std::bad_alloc");
+  CHECK(report.checkpoints >= 1);
 }
 
 TEST_CASE("nothing is allocated in the loop", "[allocations]")
