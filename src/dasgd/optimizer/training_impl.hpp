@@ -28,6 +28,34 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     MatType& iterateIn,
     CallbackTypes&... callbacksIn)
 {
+  MpiCommunicator comm(settings.communicator);
+  const mpi::UnderWay underWay;
+  const RestoredTopology restored{ comm, settings.topology,
+      settings.topology };
+  return comm.Whole([&]()
+  {
+    return Train<OptimizerType, UpdatePolicyType, DecayPolicyType,
+        SeparableFunctionType, MatType, GradType>(comm, optimizer, settings,
+        functionIn, iterateIn, callbacksIn...);
+  });
+}
+
+template<typename AlgorithmType>
+template<typename OptimizerType,
+         typename UpdatePolicyType,
+         typename DecayPolicyType,
+         typename SeparableFunctionType,
+         typename MatType,
+         typename GradType,
+         typename... CallbackTypes>
+typename MatType::elem_type Training<AlgorithmType>::Train(
+    MpiCommunicator& comm,
+    OptimizerType& optimizer,
+    Settings<UpdatePolicyType, DecayPolicyType>& settings,
+    SeparableFunctionType& functionIn,
+    MatType& iterateIn,
+    CallbackTypes&... callbacksIn)
+{
   using ElemType = typename MatType::elem_type;
   using BaseMatType = typename ens::MatTypeTraits<MatType>::BaseMatType;
   using BaseGradType = typename ens::MatTypeTraits<GradType>::BaseMatType;
@@ -60,7 +88,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   BaseMatType& iterate = static_cast<BaseMatType&>(iterateIn);
 
   // Handshake.
-  MpiCommunicator comm(settings.communicator);
+  FitTopology(comm, settings.topology);
   const size_t firstRank = comm.Rank();
   const size_t firstRanks = comm.Size();
   const auto start = std::chrono::steady_clock::now();
@@ -270,15 +298,17 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     report.autoStep = (givenStep == AutoStep);
     if (report.outsideTheorem.empty() && stepChanged)
       report.outsideTheorem = StepChanged();
+    report.smoothness = smoothness;
+    report.smoothnessFrom = smoothnessFrom;
+    // Only into the report: if a rank dies in it, some have the estimate and
+    // others do not, and all must decide alike when they go on.
     if (vanilla && smoothness == 0 && outcome.stopped &&
         outcome.stop.reason == StopReason::NonFinite)
     {
-      smoothness = SmoothnessAt(comm, function, iterate, begin);
-      if (smoothness > 0)
-        smoothnessFrom = "estimated at the start";
+      report.smoothness = SmoothnessAt(comm, function, iterate, begin);
+      if (report.smoothness > 0)
+        report.smoothnessFrom = "estimated at the start";
     }
-    report.smoothness = smoothness;
-    report.smoothnessFrom = smoothnessFrom;
     report.resumed = resumes;
     report.resumes = origin.resumes;
     report.ranksBefore = from.held.size();
@@ -340,7 +370,10 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   };
 
   if constexpr (!resumable)
-    live();
+  {
+    if (!comm.Survive(live))
+      comm.Lose("during training");
+  }
   else
   {
     bool settled = true;
@@ -349,7 +382,9 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       if (!settled)
       {
         const std::uint64_t shuffles = Settle(comm, settings, problem,
-            firstRank, firstRanks, iterate, agreed, origin, topology, losses);
+            firstRank, firstRanks, iterate, agreed, origin, losses);
+        FitTopology(comm, settings.topology);
+        topology = settings.topology;
         work = Divide(settings, options, agreed.points, comm.Rank(), origin);
         problem.Rejoin(origin, work, comm.Size(), comm.Rank(), shuffles);
         settled = true;
@@ -556,7 +591,6 @@ std::uint64_t Training<AlgorithmType>::Settle(const MpiCommunicator& comm,
                                               MatType& iterate,
                                               Agreed& agreed,
                                               Checkpoint& origin,
-                                              dasgd::Topology& topology,
                                               Losses& losses)
 {
   const std::vector<std::uint64_t> all = comm.Gather(problem.Gradients());
@@ -611,15 +645,6 @@ std::uint64_t Training<AlgorithmType>::Settle(const MpiCommunicator& comm,
   origin.resumes = before.resumes;
   origin.givenStep = before.givenStep;
   std::memcpy(iterate.memptr(), from.vectors[0], size_t(from.VectorBytes()));
-  try
-  {
-    settings.Topology().Check(comm.Size());
-    topology = settings.Topology();
-  }
-  catch (const std::exception&)
-  {
-    topology = "exponential"; // It fits any number of ranks.
-  }
   if (comm.Rank() == 0)
   {
     std::string ranks;
@@ -631,6 +656,28 @@ std::uint64_t Training<AlgorithmType>::Settle(const MpiCommunicator& comm,
         << " gradients." << std::endl;
   }
   return shuffles;
+}
+
+template<typename AlgorithmType>
+void Training<AlgorithmType>::FitTopology(const MpiCommunicator& comm,
+                                          dasgd::Topology& topology)
+{
+  if (comm.Size() == comm.ParentSize())
+    return;
+  try
+  {
+    topology.Check(comm.Size());
+  }
+  catch (const std::exception& e)
+  {
+    topology = "exponential"; // It fits any number of ranks.
+    if (comm.Rank() == 0)
+    {
+      std::cerr << AlgorithmType::Name() << ": " << e.what() << ", since "
+          << mpi::DiedText(comm.Lost(), comm.ParentSize()) << "; "
+          << topology.Name() << " takes its place." << std::endl;
+    }
+  }
 }
 
 template<typename AlgorithmType>
