@@ -12,8 +12,9 @@
  * gradients that become infinite, "-rival" for another algorithm, which does
  * not go on.  Ranks die at a step of theirs, or at "start", "handshake", "end",
  * "between", "exit"; or whenever somebody kills them, if one of these words is
- * "outside".  A rank writes "pid.<rank>" into the folder once MPI is there, and
- * "right.<rank>" if all is right.
+ * "outside".  A rank writes "pid.<rank>" into the folder once MPI is there,
+ * "end.<rank>" when it has computed its last gradient, and "right.<rank>" if all
+ * is right.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -29,6 +30,15 @@ namespace {
 
 //! When this rank dies: a step, or a word.
 std::string fate;
+std::string folder, name;
+
+//! Tell loss.sh; complete at once, whoever looks.
+void Tell(const std::string& event)
+{
+  const std::string part = folder + "/part." + name;
+  std::ofstream(part) << getpid() << std::endl;
+  std::rename(part.c_str(), (folder + "/" + event + "." + name).c_str());
+}
 
 void Die() { kill(getpid(), SIGKILL); }
 
@@ -88,7 +98,10 @@ struct Death
 
   template<typename OptimizerType, typename FunctionType, typename MatType>
   void EndOptimization(OptimizerType&, FunctionType&, MatType&)
-  { DieAt("end"); }
+  {
+    Tell("end");
+    DieAt("end");
+  }
 };
 
 //! Train; once more if a rank has died before it began.
@@ -130,8 +143,9 @@ int main(int argc, char** argv)
   int rank = 0, ranks = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const std::string folder = argv[1], kind = argv[3];
-  const std::string name = std::to_string(rank);
+  folder = argv[1];
+  name = std::to_string(rank);
+  const std::string kind = argv[3];
   const auto is = [&](const char* word)
   { return kind.find(word) != std::string::npos; };
   bool outside = false;
@@ -148,13 +162,11 @@ int main(int argc, char** argv)
       fate = text.substr(colon + 1);
   }
   std::sort(due.begin(), due.end());
-  std::ofstream(folder + "/part." + name) << getpid() << std::endl;
-  std::rename((folder + "/part." + name).c_str(),
-      (folder + "/pid." + name).c_str());
+  Tell("pid");
   DieAt("start");
 
   Marks marks{ size_t(rank), std::chrono::microseconds(20 * (1 + rank)),
-      is("nan") ? size_t(200) : size_t(-1) };
+      is("nan") ? size_t(50) : size_t(-1) };
   const size_t points = std::strtoull(argv[4], nullptr, 10);
   if (is("rival"))
   {

@@ -204,23 +204,38 @@ for ((round = 0; round < rounds; ++round)); do
   verdict
 done
 
-# Killed from outside, at moments that are spread over the whole life: it takes
-# about a second.
+# Killed from outside, at moments that are spread over the whole life: just
+# after MPI_Init(), anywhere in the training, and from its last gradient on.
 began() { [ "$(pids | wc -l)" = "$ranks" ]; }
+ended() { compgen -G "$scratch/end.*" > /dev/null; }
+
+# until_true <command>...: look until it succeeds, or the job is over.
+until_true()
+{
+  until "$@" || ! alive "$job" || [ "$SECONDS" -ge "$deadline" ]; do
+    sleep 0.005
+  done
+}
 
 kinds=(static dynamic static-history static-nan)
 for ((round = 0; round < rounds; ++round)); do
   ranks=$((2 + RANDOM % 4))
   begin "$ranks" "${topologies[RANDOM % 4]}" "${kinds[RANDOM % 4]}" \
-    $((500 * (1 + RANDOM % 5))) outside
+    $((2000 * (1 + RANDOM % 5))) outside
   # A death before all are out of MPI_Init() is one that Open MPI hangs on.
-  until began || ! alive "$job" || [ "$SECONDS" -ge "$deadline" ]; do
-    sleep 0.005
-  done
+  until_true began
+  case $((RANDOM % 3)) in
+    0) milliseconds=30 ;;
+    1) milliseconds=300 ;;
+    2)
+      milliseconds=60
+      until_true ended
+      ;;
+  esac
   victims=()
   for ((count = 1 + RANDOM % 2; count > 0; --count)); do
     victim=$((RANDOM % ranks))
-    sleep "$(printf '0.%03d' $((RANDOM % 700)))"
+    sleep "$(printf '0.%03d' $((RANDOM % milliseconds)))"
     if [[ " ${victims[*]} " != *" $victim "* ]] &&
       ((${#victims[@]} + 1 < ranks)) &&
       ours "$(cat "$scratch/pid.$victim")"; then
