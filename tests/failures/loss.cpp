@@ -10,7 +10,8 @@
  *
  * The kind is "static" or "dynamic", with "-history" to record one, "-nan" for
  * gradients that become infinite, "-rival" for another algorithm, which does
- * not go on.  Ranks die at a step of theirs, or at "start", "handshake", "end",
+ * not go on, "-program" for a command-line program, whose files rank 0 writes.
+ * Ranks die at a step of theirs, or at "start", "handshake", "end",
  * "between", "exit"; or whenever somebody kills them, if one of these words is
  * "outside".  A rank writes "pid.<rank>" into the folder once MPI is there,
  * "end.<rank>" when it has computed its last gradient, and "right.<rank>" if all
@@ -19,6 +20,8 @@
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
 #include <dasgd.hpp>
+
+#include <common/ranks.hpp>
 
 #include <csignal>
 #include <fstream>
@@ -127,6 +130,30 @@ arma::mat Train(OptimizerType& optimizer, Marks& marks, const size_t ranks)
   }
 }
 
+//! What a command-line program does; see bindings/front_end.
+int Program(const size_t points, Marks& marks, const size_t ranks)
+{
+  using namespace dasgd;
+  cli::Voice voice(cli::Rank());
+  try
+  {
+    cli::Together([]() { });
+    DASGD<> optimizer(1, 1, points, -1);
+    Train(optimizer, marks, ranks);
+    cli::Together([]()
+    {
+      if (cli::Rank() == 0)
+        Tell("right");
+    });
+    return 0;
+  }
+  catch (const std::exception& e)
+  {
+    cli::FailTogether(voice.Text(e), voice);
+    return 1;
+  }
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -168,6 +195,8 @@ int main(int argc, char** argv)
   Marks marks{ size_t(rank), std::chrono::microseconds(20 * (1 + rank)),
       is("nan") ? size_t(50) : size_t(-1) };
   const size_t points = std::strtoull(argv[4], nullptr, 10);
+  if (is("program"))
+    return Program(points, marks, size_t(ranks));
   if (is("rival"))
   {
     dasgd::AllreduceSGD<> rival(1, 1, points, -1);

@@ -186,6 +186,20 @@ end
 says "rank 1 of 3 died\|a rank has died\|MPI_ERR_PROC_FAILED"
 verdict
 
+# Rank 0 writes the files of a command-line program; if it dies, that is said
+# once, and it is no success.
+begin 3 complete static-program 4000 0:200
+end
+says "rank 0 of 3 died, which writes the files; the results are lost"
+[ "$(grep -c "results are lost" "$scratch/output")" = 1 ] || miss "not once"
+[ "$status" != 0 ] || miss "status 0"
+verdict
+begin 3 complete static-program 4000 1:200
+end
+survivors 0
+[ "$status" = 0 ] || miss "status $status"
+verdict
+
 RANDOM="$seed"
 topologies=(complete ring tree exponential)
 kinds=(static dynamic static-history)

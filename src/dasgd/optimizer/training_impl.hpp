@@ -673,9 +673,11 @@ void Training<AlgorithmType>::FitTopology(const MpiCommunicator& comm,
     topology = "exponential"; // It fits any number of ranks.
     if (comm.Rank() == 0)
     {
-      std::cerr << AlgorithmType::Name() << ": " << e.what() << ", since "
-          << mpi::DiedText(comm.Lost(), comm.ParentSize()) << "; "
-          << topology.Name() << " takes its place." << std::endl;
+      // What follows is advice for a job that is about to start.
+      const std::string text = e.what();
+      std::cerr << AlgorithmType::Name() << ": " << text.substr(0,
+          text.find(';')) << ", since " << mpi::DiedText(comm.Lost(),
+          comm.ParentSize()) << "; " << topology.Name() << " takes its place." << std::endl;
     }
   }
 }

@@ -223,6 +223,48 @@ inline double DeathSeconds()
   return (seconds > 0) ? seconds : 600;
 }
 
+//! How many ranks of a communicator are known to have died?
+inline size_t Deaths(const MPI_Comm comm)
+{
+#if DASGD_ULFM
+  MPI_Group group = MPI_GROUP_EMPTY;
+  int dead = 0;
+  if (!Tolerant() || MPIX_Comm_get_failed(comm, &group) != MPI_SUCCESS)
+    return 0;
+  MPI_Group_size(group, &dead);
+  if (group != MPI_GROUP_EMPTY)
+    MPI_Group_free(&group);
+  return size_t(dead);
+#else
+  (void) comm;
+  return 0;
+#endif
+}
+
+//! Is a rank of a communicator known to have died?
+inline bool IsDead(const MPI_Comm comm, const size_t rank)
+{
+#if DASGD_ULFM
+  MPI_Group all, dead;
+  if (Deaths(comm) == 0 || MPI_Comm_group(comm, &all) != MPI_SUCCESS)
+    return false;
+  const int it = int(rank);
+  int there = MPI_UNDEFINED;
+  if (MPIX_Comm_get_failed(comm, &dead) == MPI_SUCCESS)
+  {
+    MPI_Group_translate_ranks(all, 1, &it, dead, &there);
+    if (dead != MPI_GROUP_EMPTY)
+      MPI_Group_free(&dead);
+  }
+  MPI_Group_free(&all);
+  return there != MPI_UNDEFINED;
+#else
+  (void) comm;
+  (void) rank;
+  return false;
+#endif
+}
+
 #if DASGD_ULFM
 //! Errors on a communicator that is not ours are returned for a while.
 class ErrorsReturned
@@ -247,19 +289,6 @@ class ErrorsReturned
   MPI_Comm comm;
   MPI_Errhandler before;
 };
-
-//! How many ranks of a communicator are known to have died?
-inline size_t Deaths(const MPI_Comm comm)
-{
-  MPI_Group group = MPI_GROUP_EMPTY;
-  int dead = 0;
-  if (MPIX_Comm_get_failed(comm, &group) != MPI_SUCCESS)
-    return 0;
-  MPI_Group_size(group, &dead);
-  if (group != MPI_GROUP_EMPTY)
-    MPI_Group_free(&group);
-  return size_t(dead);
-}
 
 //! What the ranks that are left agree on.
 struct Agreement
@@ -409,11 +438,8 @@ inline bool MeetAtExit(const bool failed)
     const Clock::time_point now = Clock::now();
     if (failed && now > limit)
       return false;
-#if DASGD_ULFM
-    if (death == Clock::time_point::max() && Tolerant() &&
-        Deaths(ExitCommunicator()) > 0)
+    if (death == Clock::time_point::max() && Deaths(ExitCommunicator()) > 0)
       death = now;
-#endif
     if (death < now && now - death > std::chrono::seconds(60))
       return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
