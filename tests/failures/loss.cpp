@@ -11,11 +11,13 @@
  * The kind is "static" or "dynamic", with "-history" to record one, "-nan" for
  * gradients that become infinite, "-rival" for another algorithm, which does
  * not go on, "-program" for a command-line program, whose files rank 0 writes.
- * Ranks die at a step of theirs, or at "start", "handshake", "end",
- * "between", "exit"; or whenever somebody kills them, if one of these words is
- * "outside".  A rank writes "pid.<rank>" into the folder once MPI is there,
- * "end.<rank>" when it has computed its last gradient, and "right.<rank>" if all
- * is right.
+ * Ranks die at a step of theirs, or at "start", "handshake", "end", "between",
+ * "exit", or in one of MPI's functions: "histories", "agree", "shrink",
+ * "finalize".  Or somebody kills them, if one of these words is "outside".  At
+ * "stop" and a step a rank stands still.
+ *
+ * A rank writes "pid.<rank>" into the folder once MPI is there, "end.<rank>"
+ * when it has computed its last gradient, and "right.<rank>" if all is right.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -51,6 +53,9 @@ void DieAt(const char* word)
     Die();
 }
 
+//! Has this rank computed anything?
+bool computed = false;
+
 struct Marks
 {
   size_t rank;
@@ -71,6 +76,7 @@ struct Marks
                               arma::mat& gradient,
                               const size_t)
   {
+    computed = true;
     std::this_thread::sleep_for(pause);
     gradient.zeros(model.n_rows, model.n_cols);
     gradient(rank) = (++calls > finite) ? arma::datum::nan : 1;
@@ -96,6 +102,8 @@ struct Death
   bool StepTaken(OptimizerType&, FunctionType&, MatType&)
   {
     DieAt(std::to_string(++steps).c_str());
+    if (fate == "stop" + std::to_string(steps))
+      raise(SIGSTOP);
     return false;
   }
 
@@ -155,6 +163,49 @@ int Program(const size_t points, Marks& marks, const size_t ranks)
 }
 
 } // namespace
+
+// These come before MPI's own.
+extern "C" int MPI_Isend(const void* data,
+                         int count,
+                         MPI_Datatype type,
+                         int to,
+                         int tag,
+                         MPI_Comm comm,
+                         MPI_Request* request)
+{
+  // Nothing but histories is sent in this way.
+  DieAt("histories");
+  return PMPI_Isend(data, count, type, to, tag, comm, request);
+}
+
+#if DASGD_ULFM
+extern "C" int MPIX_Comm_iagree(MPI_Comm comm, int* bits, MPI_Request* request)
+{
+  if (computed)
+    DieAt("agree");
+  return PMPIX_Comm_iagree(comm, bits, request);
+}
+
+extern "C" int MPIX_Comm_agree(MPI_Comm comm, int* bits)
+{
+  if (computed)
+    DieAt("agree");
+  return PMPIX_Comm_agree(comm, bits);
+}
+
+extern "C" int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm* made)
+{
+  if (computed)
+    DieAt("shrink");
+  return PMPIX_Comm_shrink(comm, made);
+}
+#endif
+
+extern "C" int MPI_Finalize()
+{
+  DieAt("finalize");
+  return PMPI_Finalize();
+}
 
 int main(int argc, char** argv)
 {

@@ -176,7 +176,13 @@ told ": right" 3 complete static 2000 1:end
 told ": right" 4 complete static-history 2000 2:end
 told "died 1;" 4 ring static-history 2000 1:200
 told ": right" 4 complete static-nan 4000 2:end
+told "died 2;" 4 complete static-history 2000 2:histories
+told "died 0;" 3 complete static 2000 0:agree
+told "died 1, 2;" 4 ring static 2000 1:200 2:agree
+told "died 1, 2;" 4 ring static 2000 1:200 2:shrink
+told "died 0, 1, 3;" 5 tree static-history 2000 0:shrink 1:200 3:agree
 told ": right" 3 complete static 2000 0:between
+told ": right" 3 complete static 2000 1:finalize
 told ": right" 3 complete static 2000 1:exit
 told ": right" 4 complete static 2000 0:exit 2:exit
 
@@ -184,6 +190,13 @@ told ": right" 4 complete static 2000 0:exit 2:exit
 begin 3 complete static-rival 100000 1:200
 end
 says "rank 1 of 3 died\|a rank has died\|MPI_ERR_PROC_FAILED"
+verdict
+
+# A rank that stands still does not notice a death: the others do not wait for
+# ever.
+DASGD_DEATH_SECONDS=2 begin 3 complete static 100000 1:200 2:stop100
+end
+says "not all others have noticed it within 2 s"
 verdict
 
 # Rank 0 writes the files of a command-line program; if it dies, that is said
