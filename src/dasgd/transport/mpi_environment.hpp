@@ -28,6 +28,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -162,7 +163,7 @@ inline void Await(MPI_Request& request,
 
 /**
  * Ends this process if something that MPI offers no way to give up takes too
- * long.  A process that ends with a status other than 0 takes the job with it.
+ * long.
  */
 class Watchdog
 {
@@ -170,9 +171,10 @@ class Watchdog
   /**
    * @param seconds How long it may take.
    * @param text What to print then.
-   * @param status The exit status then.
+   * @param status The exit status then; negative to end by a signal, which the
+   *     others notice: Open MPI 5.0 does not tell them of a status.
    */
-  Watchdog(const double seconds, const std::string& text, const int status = 1)
+  Watchdog(const double seconds, const std::string& text, const int status = -1)
   {
     try
     {
@@ -183,6 +185,8 @@ class Watchdog
             [this]() { return over; }))
           return;
         std::fputs((text + "\n").c_str(), stderr);
+        if (status < 0)
+          kill(getpid(), SIGKILL);
         _exit(status);
       });
     }
