@@ -677,7 +677,8 @@ void Training<AlgorithmType>::FitTopology(const MpiCommunicator& comm,
       const std::string text = e.what();
       std::cerr << AlgorithmType::Name() << ": " << text.substr(0,
           text.find(';')) << ", since " << mpi::DiedText(comm.Lost(),
-          comm.ParentSize()) << "; " << topology.Name() << " takes its place." << std::endl;
+          comm.ParentSize()) << "; " << topology.Name()
+          << " takes its place." << std::endl;
     }
   }
 }
