@@ -8,6 +8,7 @@
 #   sim       100,000 random runs on virtual time, and as many trainings that
 #             die and are resumed
 #   chaos     50 trainings over MPI whose ranks are killed, stopped, continued
+#   ulfm      ranks that die while the others go on, in a root of Debian 13
 #   hosts     a training across network namespaces, with slow and broken links
 #   fuzz      10,000,000 inputs to whatever reads files and frames
 #   threads   the thread sanitizer on what has threads
@@ -17,6 +18,8 @@
 #
 # BUILD_DIR          a build tree with tests (build/ in the project)
 # SEEDS              of "sim" (100000)
+# DEBIAN13_ROOT      of "ulfm": a root that there is; otherwise it makes one
+# ROUNDS_OF_DEATHS   of "ulfm" (500)
 # SECONDS_OF_SOAK    (3600)
 # SECONDS_OF_GROWTH  (180)
 # FUZZ               inputs of each target of "fuzz", or seconds, such as 60s
@@ -52,6 +55,11 @@ chaos()
   python3 "$root/tests/chaos/run.py" \
     --program "$build/tests/dasgd_chaos_program" --work "$scratch/chaos" \
     --rounds 50
+}
+
+ulfm()
+{
+  "$root/tests/failures/debian13.sh" "$scratch/ulfm" "${ROUNDS_OF_DEATHS:-500}"
 }
 
 hosts()
@@ -118,11 +126,11 @@ soak()
 
 parts=("$@")
 [ ${#parts[@]} -gt 0 ] ||
-  parts=(sim chaos hosts fuzz threads address growth soak)
+  parts=(sim chaos ulfm hosts fuzz threads address growth soak)
 # Before hours have passed.
 for part in "${parts[@]}"; do
   case "$part" in
-    sim | chaos | hosts | fuzz | threads | address | growth | soak) ;;
+    sim | chaos | ulfm | hosts | fuzz | threads | address | growth | soak) ;;
     *)
       echo "long.sh: there is no part '$part'; see its first lines" >&2
       exit 2

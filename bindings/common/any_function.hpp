@@ -16,26 +16,47 @@
 namespace dasgd {
 namespace cli {
 
-//! A separable function of any kind.
+/**
+ * A separable function of any kind.  What is called is not virtual: ensmallen
+ * derives a class from this one whose functions of the same names would hide
+ * virtual ones.
+ */
 class AnyFunction
 {
  public:
   virtual ~AnyFunction() = default;
-  virtual size_t NumFunctions() const = 0;
-  virtual void Shuffle() = 0;
-  virtual double Evaluate(const arma::mat& iterate,
-                          size_t begin,
-                          size_t size) = 0;
-  virtual double EvaluateWithGradient(const arma::mat& iterate,
-                                      size_t begin,
-                                      arma::mat& gradient,
-                                      size_t size) = 0;
+
+  size_t NumFunctions() const { return DoNumFunctions(); }
+
+  void Shuffle() { DoShuffle(); }
+
+  double Evaluate(const arma::mat& iterate,
+                  const size_t begin,
+                  const size_t size)
+  { return DoEvaluate(iterate, begin, size); }
+
+  double EvaluateWithGradient(const arma::mat& iterate,
+                              const size_t begin,
+                              arma::mat& gradient,
+                              const size_t size)
+  { return DoEvaluateWithGradient(iterate, begin, gradient, size); }
 
   void Gradient(const arma::mat& iterate,
                 const size_t begin,
                 arma::mat& gradient,
                 const size_t size)
-  { (void) EvaluateWithGradient(iterate, begin, gradient, size); }
+  { (void) DoEvaluateWithGradient(iterate, begin, gradient, size); }
+
+ private:
+  virtual size_t DoNumFunctions() const = 0;
+  virtual void DoShuffle() = 0;
+  virtual double DoEvaluate(const arma::mat& iterate,
+                            size_t begin,
+                            size_t size) = 0;
+  virtual double DoEvaluateWithGradient(const arma::mat& iterate,
+                                        size_t begin,
+                                        arma::mat& gradient,
+                                        size_t size) = 0;
 };
 
 //! A function of mlpack as one of these.
@@ -46,19 +67,19 @@ class AnyFunctionOf : public AnyFunction
   explicit AnyFunctionOf(FunctionType& given) :
       function(static_cast<FullType&>(given)) { }
 
-  size_t NumFunctions() const override { return function.NumFunctions(); }
-  void Shuffle() override { function.Shuffle(); }
-  double Evaluate(const arma::mat& iterate,
-                  const size_t begin,
-                  const size_t size) override
+ private:
+  size_t DoNumFunctions() const override { return function.NumFunctions(); }
+  void DoShuffle() override { function.Shuffle(); }
+  double DoEvaluate(const arma::mat& iterate,
+                    const size_t begin,
+                    const size_t size) override
   { return function.Evaluate(iterate, begin, size); }
-  double EvaluateWithGradient(const arma::mat& iterate,
-                              const size_t begin,
-                              arma::mat& gradient,
-                              const size_t size) override
+  double DoEvaluateWithGradient(const arma::mat& iterate,
+                                const size_t begin,
+                                arma::mat& gradient,
+                                const size_t size) override
   { return function.EvaluateWithGradient(iterate, begin, gradient, size); }
 
- private:
   // As ens::SGD sees it: what the function does not offer is made of the rest.
   using FullType = ens::Function<FunctionType, arma::mat, arma::mat>;
 

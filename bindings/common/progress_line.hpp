@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <string>
 
 namespace dasgd {
@@ -39,6 +40,9 @@ class ProgressLine
       show(show), epochPoints(epochPoints), points(points),
       batchSize(batchSize), scale(scale), start(Clock::now()), printed(start)
   { }
+
+  //! Call something twice a second, whether anything is printed or not.
+  void Check(const std::function<void()>& action) { check = action; }
 
   ~ProgressLine()
   {
@@ -68,9 +72,16 @@ class ProgressLine
   {
     ++steps;
     ++epochSteps;
-    if (!show)
+    if (!show && !check)
       return false;
     const Clock::time_point now = Clock::now();
+    if (check && now - checked >= std::chrono::milliseconds(500))
+    {
+      checked = now;
+      check();
+    }
+    if (!show)
+      return false;
     if (now - printed >= std::chrono::milliseconds(250))
     {
       printed = now;
@@ -149,6 +160,8 @@ class ProgressLine
   double scale;
   Clock::time_point start;
   Clock::time_point printed;
+  std::function<void()> check;
+  Clock::time_point checked;
   size_t width = 0;
   size_t epoch = 1;
   size_t before = 0;

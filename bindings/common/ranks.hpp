@@ -161,6 +161,14 @@ class Voice
   Memory memory;
 };
 
+//! What to say if rank 0, which reads and writes the files, has died.
+inline std::string RootLost()
+{
+  return "rank 0 of " + std::to_string(Ranks()) + " died, which writes the "
+      "files; the results are lost. Start the program again; with "
+      "'--checkpoint_file' it goes on from where it was";
+}
+
 /**
  * All ranks meet here; if any has a problem, all throw, with the text of the
  * lowest such rank.  To be called wherever something may be wrong on one rank
@@ -177,6 +185,10 @@ inline void Agree(const std::string& problem)
     return;
   }
   const MpiCommunicator comm(MPI_COMM_WORLD);
+  // Where the MPI lets the others go on.
+  const std::vector<size_t> lost = comm.Lost();
+  if (!lost.empty() && lost.front() == 0)
+    throw std::runtime_error(RootLost());
   const std::vector<std::string> all = comm.Gather(problem);
   for (size_t i = 0; i < all.size(); ++i)
   {
@@ -219,6 +231,23 @@ inline std::string FatalLine(const std::string& text)
 inline void FailTogether(const std::string& text, const Voice& voice)
 {
   const size_t ranks = Ranks(), rank = Rank();
+  if (ranks > 1 && mpi::Deaths(MPI_COMM_WORLD) > 0)
+  {
+    // Texts cannot be gathered any more: the first that is left speaks.
+    size_t first = 0;
+    while (first < rank && mpi::IsDead(MPI_COMM_WORLD, first))
+      ++first;
+    const bool all = mpi::MeetAtExit(true);
+    if (rank == first || !all)
+    {
+      std::fputs(FatalLine("rank " + std::to_string(rank) + ": " +
+          text).c_str(), stderr);
+      std::fflush(stderr);
+    }
+    if (!all)
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    return;
+  }
   constexpr size_t length = 4096;
   std::string mine = text.substr(0, length - 1), all(ranks * length, '\0');
   mine.resize(length, '\0');
@@ -238,7 +267,11 @@ inline void FailTogether(const std::string& text, const Voice& voice)
       while (!done && std::chrono::steady_clock::now() < limit)
       {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        {
+          done = 0; // One more has died.
+          break;
+        }
       }
     }
     if (!done)

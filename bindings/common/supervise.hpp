@@ -388,6 +388,7 @@ inline int Supervise(std::vector<std::string> command,
 inline void SayOnTermination(const std::string& checkpoint)
 {
   static char path[4096], line[8192];
+  static const pid_t owner = getpid();
   if (std::getenv("DASGD_SUPERVISED") || checkpoint.size() >= sizeof(path))
     return;
   std::strcpy(path, checkpoint.c_str());
@@ -397,8 +398,9 @@ inline void SayOnTermination(const std::string& checkpoint)
   last.sa_handler = [](const int number)
   {
     struct stat status;
-    if (stat(path, &status) == 0 && write(STDERR_FILENO, line,
-        std::strlen(line)) < 0)
+    // A child of fork() has the same handler, but nothing to say.
+    if (getpid() == owner && stat(path, &status) == 0 && write(STDERR_FILENO,
+        line, std::strlen(line)) < 0)
       _exit(128 + number);
     std::signal(number, SIG_DFL);
     raise(number);

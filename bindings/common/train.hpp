@@ -250,12 +250,31 @@ void TrainWith(OptimizerType& optimizer,
     ProgressLine progress(params.Has("progress") && Rank() == 0 && OnTerminal(),
         total, optimizer.MaxIterations(), optimizer.BatchSize(),
         kind == Batch::Mean ? batch : 1);
+    if (Ranks() > 1 && mpi::Tolerant())
+    {
+      // Without rank 0 there is nobody to write what the others would compute.
+      progress.Check([]()
+      {
+        if (mpi::IsDead(MPI_COMM_WORLD, 0))
+          throw std::runtime_error(RootLost());
+      });
+    }
     // Some methods of mlpack copy what they are given, and the report would be
     // lost with the copy.
     const Captured::Action action = [&](AnyFunction& function,
                                         arma::mat& iterate)
     { return Optimize(optimizer, function, iterate, progress); };
-    train(Captured(action));
+    try
+    {
+      train(Captured(action));
+    }
+    catch (const std::exception&)
+    {
+      // Whatever it has led to, this is what there is to say.
+      if (Ranks() > 1 && mpi::IsDead(MPI_COMM_WORLD, 0))
+        throw std::runtime_error(RootLost());
+      throw;
+    }
   }
 
   mlpack::Log::Info << optimizer.Report() << std::endl;

@@ -18,6 +18,7 @@
 #include <string>
 
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -273,6 +274,37 @@ int main(int argc, char** argv)
     if (rank == 1)
       std::exit(3);
     Train(endless, bowl);
+  }
+  else if (way == "exit-within" || way == "exit-within-all")
+  {
+    // In the middle of a training, and as if all were well.
+    watch.step = [&](const size_t step)
+    {
+      if (step == 20 && (rank == 1 || way == "exit-within-all"))
+        std::exit(0);
+    };
+    Train(endless, bowl, watch);
+  }
+  else if (way == "fork")
+  {
+    // A child ends by exit(), in the middle of its parent's training.
+    watch.step = [&](const size_t step)
+    {
+      if (step != 20)
+        return;
+      const pid_t child = fork();
+      if (child == 0)
+      {
+        Tell("pid.child." + std::to_string(rank), std::to_string(getpid()));
+        std::exit(7);
+      }
+      int status = 0;
+      waitpid(child, &status, 0);
+      if (WIFEXITED(status) && WEXITSTATUS(status) == 7)
+        Tell("child." + std::to_string(rank));
+    };
+    Train(brief, bowl, watch);
+    return EXIT_SUCCESS;
   }
   else if (way == "late-exit")
   {

@@ -47,6 +47,14 @@ clean_up()
 
 pids() { cat "$scratch"/pid.* 2> /dev/null; }
 
+# says <number> <text>: so many lines of the output have the text.
+says()
+{
+  local lines
+  lines="$(grep -c -- "$2" "$scratch/output")"
+  [ "$lines" = "$1" ] || fail "$lines lines, not $1, say '$2'"
+}
+
 start()
 {
   "$mpiexec" -n "$ranks" "$program" "$1" "$scratch" \
@@ -123,6 +131,50 @@ case "$name" in
     fi
     start "$name"
     ends_with nonzero
+    ;;
+  # exit(0) in the middle of a training: on one rank, on all, and alone.
+  exit-within)
+    start exit-within
+    ends_with nonzero
+    says 1 "rank 1 called exit(0) while training was under way"
+    ;;
+  exit-within-all)
+    start exit-within-all
+    ends_with zero
+    says 0 "called exit"
+    ;;
+  exit-within-alone)
+    ranks=1
+    start exit-within-all
+    ends_with zero
+    says 0 "called exit"
+    ;;
+  # A child of fork() that exits leaves its parent's MPI alone.
+  fork)
+    start fork
+    for rank in 0 1 2; do
+      event "child.$rank"
+    done
+    ends_with zero
+    ;;
+  # Processes that are told by the launcher that they are several, and by MPI
+  # that they are alone: as when the mpirun is another MPI's.
+  apart)
+    for variables in "OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=0" \
+      "PMI_SIZE=4 PMI_RANK=0" \
+      "SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=0 SLURM_NTASKS=4"; do
+      env -u OMPI_COMM_WORLD_SIZE $variables "$program" success "$scratch" \
+        > "$scratch/output" 2>&1 || fail "$variables: it does not run"
+      says 1 "4 processes were started"
+    done
+    # One of the others; a batch script's only process; one that was asked for.
+    for variables in "PMI_SIZE=4 PMI_RANK=1" "SLURM_NTASKS=4 SLURM_PROCID=0" \
+      "PMI_SIZE=1 PMI_RANK=0" \
+      "SLURM_STEP_NUM_TASKS=1 SLURM_PROCID=0 SLURM_NTASKS=4"; do
+      env -u OMPI_COMM_WORLD_SIZE $variables "$program" success "$scratch" \
+        > "$scratch/output" 2>&1 || fail "$variables: it does not run"
+      says 0 "processes were started"
+    done
     ;;
   caught)
     start caught

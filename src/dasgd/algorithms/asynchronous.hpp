@@ -197,8 +197,8 @@ struct Asynchronous
       // The others can go on without it, if any of them has all there is.
       if constexpr (std::is_same<RuleType, DasgdRule>::value)
         throw;
-      comm.Abort(std::string("a rank has died, without which ") + Name() +
-          " does not go on");
+      comm.Abort(mpi::DiedText(comm.Lost(), comm.ParentSize()) + ", and " +
+          Name() + " does not go on without it");
     }
     catch (const std::exception& e)
     {

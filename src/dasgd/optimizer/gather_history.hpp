@@ -49,6 +49,10 @@ inline void GatherHistory(const MpiCommunicator& comm,
   {
     all = comm.Collect(HistoryText::Lines(mine));
   }
+  catch (const mpi::RankLost&)
+  {
+    throw; // The others go on without it.
+  }
   catch (const std::exception& e)
   {
     comm.Abort(std::string("its history cannot be gathered (") + e.what() +

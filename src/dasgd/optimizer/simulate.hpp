@@ -188,8 +188,9 @@ class SimulatedTraining
     const size_t epochPoints = Training<AlgorithmType>::Divide(settings,
         options, points, 0).EpochPoints();
     dasgd::Report& report = settings.report;
-    report = Training<AlgorithmType>::Describe(settings, options, ranks,
-        iterate.n_elem, sizeof(ElemType), epochPoints);
+    report = Training<AlgorithmType>::Describe(settings, options,
+        settings.Topology(), ranks, iterate.n_elem, sizeof(ElemType),
+        epochPoints);
     report.seconds = simulation.Seconds();
     report.stepSize = stepSize;
     report.autoStep = (givenStep == AutoStep);

@@ -67,6 +67,7 @@ class Training
   static dasgd::Report Describe(
       const Settings<UpdatePolicyType, DecayPolicyType>& settings,
       const typename AlgorithmType::Options& options,
+      const dasgd::Topology& topology,
       size_t ranks,
       size_t elements,
       size_t elementBytes,
@@ -112,6 +113,42 @@ class Training
   //! Does the paper's theorem speak of this algorithm?
   static constexpr bool covered = std::is_same<AlgorithmType,
       DasgdAlgorithm>::value;
+
+  //! The same, with the ranks that are there.
+  template<typename OptimizerType,
+           typename UpdatePolicyType,
+           typename DecayPolicyType,
+           typename SeparableFunctionType,
+           typename MatType,
+           typename GradType,
+           typename... CallbackTypes>
+  static typename MatType::elem_type Train(
+      MpiCommunicator& comm,
+      OptimizerType& optimizer,
+      Settings<UpdatePolicyType, DecayPolicyType>& settings,
+      SeparableFunctionType& functionIn,
+      MatType& iterateIn,
+      CallbackTypes&... callbacks);
+
+  //! When a training is over, the user's topology is what it was before
+  //! FitTopology().
+  struct RestoredTopology
+  {
+    const MpiCommunicator& comm;
+    dasgd::Topology& topology;
+    dasgd::Topology before;
+
+    ~RestoredTopology()
+    {
+      if (comm.Size() != comm.ParentSize())
+        topology = before;
+    }
+  };
+
+  //! After deaths a topology may not fit those that are left; another one takes
+  //! its place.
+  static void FitTopology(const MpiCommunicator& comm,
+                          dasgd::Topology& topology);
 
   //! What all ranks know of each other after the handshake.
   struct Agreed
@@ -192,7 +229,6 @@ class Training
                               MatType& iterate,
                               Agreed& agreed,
                               Checkpoint& origin,
-                              dasgd::Topology& topology,
                               Losses& losses);
 
   //! Compare with all other ranks; throws on all of them if something is off.

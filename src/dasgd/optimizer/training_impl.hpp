@@ -28,6 +28,34 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     MatType& iterateIn,
     CallbackTypes&... callbacksIn)
 {
+  MpiCommunicator comm(settings.communicator);
+  const mpi::UnderWay underWay;
+  const RestoredTopology restored{ comm, settings.topology,
+      settings.topology };
+  return comm.Whole([&]()
+  {
+    return Train<OptimizerType, UpdatePolicyType, DecayPolicyType,
+        SeparableFunctionType, MatType, GradType>(comm, optimizer, settings,
+        functionIn, iterateIn, callbacksIn...);
+  });
+}
+
+template<typename AlgorithmType>
+template<typename OptimizerType,
+         typename UpdatePolicyType,
+         typename DecayPolicyType,
+         typename SeparableFunctionType,
+         typename MatType,
+         typename GradType,
+         typename... CallbackTypes>
+typename MatType::elem_type Training<AlgorithmType>::Train(
+    MpiCommunicator& comm,
+    OptimizerType& optimizer,
+    Settings<UpdatePolicyType, DecayPolicyType>& settings,
+    SeparableFunctionType& functionIn,
+    MatType& iterateIn,
+    CallbackTypes&... callbacksIn)
+{
   using ElemType = typename MatType::elem_type;
   using BaseMatType = typename ens::MatTypeTraits<MatType>::BaseMatType;
   using BaseGradType = typename ens::MatTypeTraits<GradType>::BaseMatType;
@@ -64,7 +92,7 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   BaseMatType& iterate = static_cast<BaseMatType&>(iterateIn);
 
   // Handshake.
-  MpiCommunicator comm(settings.communicator);
+  FitTopology(comm, settings.topology);
   const size_t firstRank = comm.Rank();
   const size_t firstRanks = comm.Size();
   const auto start = std::chrono::steady_clock::now();
@@ -313,24 +341,25 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
       comm.Broadcast(problem.Iterate(), iterate.n_elem * sizeof(ElemType));
 
     // The report, the same everywhere; and what may have been thrown late.
-    report = Describe(fixed, options, comm.Size(), iterate.n_elem,
+    report = Describe(fixed, options, topology, comm.Size(), iterate.n_elem,
         sizeof(ElemType), work.EpochPoints());
-    report.topology = AlgorithmType::TopologyName(topology, options);
     report.maxIterations = maxIterations;
     report.objective = double(objective);
     report.stepSize = stepSize;
     report.autoStep = (givenStep == AutoStep);
     if (report.outsideTheorem.empty() && stepChanged)
       report.outsideTheorem = StepChanged();
+    report.smoothness = smoothness;
+    report.smoothnessFrom = smoothnessFrom;
+    // Only into the report: if a rank dies in it, some have the estimate and
+    // others do not, and all must decide alike when they go on.
     if (vanilla && smoothness == 0 && outcome.stopped &&
         outcome.stop.reason == StopReason::NonFinite)
     {
-      smoothness = SmoothnessAt(comm, function, iterate, begin);
-      if (smoothness > 0)
-        smoothnessFrom = "estimated at the start";
+      report.smoothness = SmoothnessAt(comm, function, iterate, begin);
+      if (report.smoothness > 0)
+        report.smoothnessFrom = "estimated at the start";
     }
-    report.smoothness = smoothness;
-    report.smoothnessFrom = smoothnessFrom;
     report.resumed = resumes;
     report.resumes = origin.resumes;
     report.ranksBefore = from.held.size();
@@ -393,7 +422,10 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
   };
 
   if constexpr (!resumable)
-    live();
+  {
+    if (!comm.Survive(live))
+      comm.Lose("during training");
+  }
   else
   {
     bool settled = true;
@@ -401,8 +433,10 @@ typename MatType::elem_type Training<AlgorithmType>::Optimize(
     {
       if (!settled)
       {
-        const std::uint64_t shuffles = Settle(comm, fixed, problem,
-            firstRank, firstRanks, iterate, agreed, origin, topology, losses);
+        const std::uint64_t shuffles = Settle(comm, fixed, problem, firstRank,
+            firstRanks, iterate, agreed, origin, losses);
+        FitTopology(comm, settings.topology);
+        topology = settings.topology;
         work = Divide(fixed, options, agreed.points, comm.Rank(), origin);
         problem.Rejoin(origin, work, comm.Size(), comm.Rank(), shuffles);
         settled = true;
@@ -442,6 +476,7 @@ template<typename UpdatePolicyType, typename DecayPolicyType>
 Report Training<AlgorithmType>::Describe(
     const Settings<UpdatePolicyType, DecayPolicyType>& settings,
     const typename AlgorithmType::Options& options,
+    const dasgd::Topology& topology,
     const size_t ranks,
     const size_t elements,
     const size_t elementBytes,
@@ -449,7 +484,7 @@ Report Training<AlgorithmType>::Describe(
 {
   dasgd::Report report;
   report.algorithm = AlgorithmType::Name();
-  report.topology = AlgorithmType::TopologyName(settings.Topology(), options);
+  report.topology = AlgorithmType::TopologyName(topology, options);
   report.finalModel = AlgorithmType::FinalModel(options);
   report.dynamicHelps = AlgorithmType::independent;
   report.measuresStaleness = AlgorithmType::stale;
@@ -469,7 +504,7 @@ Report Training<AlgorithmType>::Describe(
     return report;
   }
   const theory::StalenessPair expected = theory::ExpectedStaleness(
-      settings.Topology(), ranks);
+      topology, ranks);
   report.expectedAverage = expected.average;
   report.expectedMax = expected.max;
   report.expectedFromPaper = expected.fromPaper;
@@ -698,7 +733,6 @@ std::uint64_t Training<AlgorithmType>::Settle(const MpiCommunicator& comm,
                                               MatType& iterate,
                                               Agreed& agreed,
                                               Checkpoint& origin,
-                                              dasgd::Topology& topology,
                                               Losses& losses)
 {
   const std::vector<std::uint64_t> all = comm.Gather(problem.Gradients());
@@ -753,15 +787,6 @@ std::uint64_t Training<AlgorithmType>::Settle(const MpiCommunicator& comm,
   origin.resumes = before.resumes;
   origin.givenStep = before.givenStep;
   std::memcpy(iterate.memptr(), from.vectors[0], size_t(from.VectorBytes()));
-  try
-  {
-    settings.Topology().Check(comm.Size());
-    topology = settings.Topology();
-  }
-  catch (const std::exception&)
-  {
-    topology = "exponential"; // It fits any number of ranks.
-  }
   if (comm.Rank() == 0)
   {
     std::string ranks;
@@ -773,6 +798,31 @@ std::uint64_t Training<AlgorithmType>::Settle(const MpiCommunicator& comm,
         << " gradients." << std::endl;
   }
   return shuffles;
+}
+
+template<typename AlgorithmType>
+void Training<AlgorithmType>::FitTopology(const MpiCommunicator& comm,
+                                          dasgd::Topology& topology)
+{
+  if (comm.Size() == comm.ParentSize())
+    return;
+  try
+  {
+    topology.Check(comm.Size());
+  }
+  catch (const std::exception& e)
+  {
+    topology = "exponential"; // It fits any number of ranks.
+    if (comm.Rank() == 0)
+    {
+      // What follows is advice for a job that is about to start.
+      const std::string text = e.what();
+      std::cerr << AlgorithmType::Name() << ": " << text.substr(0,
+          text.find(';')) << ", since " << mpi::DiedText(comm.Lost(),
+          comm.ParentSize()) << "; " << topology.Name()
+          << " takes its place." << std::endl;
+    }
+  }
 }
 
 template<typename AlgorithmType>

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <limits>
 #include <numeric>
 #include <type_traits>
@@ -38,12 +39,18 @@ class MpiCommunicator
           "this rank; call Optimize() only on ranks that are part of it");
     }
     tolerant = mpi::Tolerant();
+    int value = 0;
+    mpi::Check(MPI_Comm_size(parent, &value), "MPI_Comm_size");
+    parentSize = size_t(value);
 #if DASGD_ULFM
     if (tolerant)
     {
       // Without those that died before.
       MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-      Adopt(parent);
+      const mpi::ErrorsReturned returned(parent);
+      mpi::Check(MPI_Comm_group(parent, &parentGroup), "MPI_Comm_group");
+      comm = mpi::Survivors(parent);
+      Look();
       return;
     }
 #endif
@@ -57,8 +64,12 @@ class MpiCommunicator
   {
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (!finalized)
-      MPI_Comm_free(&comm);
+    // A child of fork() has a copy of it, but MPI is not its.
+    if (finalized || getpid() != owner)
+      return;
+    if (parentGroup != MPI_GROUP_NULL)
+      MPI_Group_free(&parentGroup);
+    MPI_Comm_free(&comm);
   }
 
   MpiCommunicator(const MpiCommunicator&) = delete;
@@ -73,14 +84,16 @@ class MpiCommunicator
    * @return Did it end well on all ranks?  If not, Shrink() comes next.
    */
   template<typename ActionType>
-  bool Survive(ActionType&& action) const
+  bool Survive(ActionType&& action)
   {
     if (!tolerant)
     {
       action();
       return true;
     }
-    int fine = 1;
+    begun = true;
+    int bits = Begun | Done;
+    std::exception_ptr exception;
     try
     {
       action();
@@ -88,15 +101,94 @@ class MpiCommunicator
     catch (const mpi::RankLost&)
     {
       Revoke();
-      fine = 0;
+      bits = Begun;
     }
-#if DASGD_ULFM
+    catch (...)
+    {
+      // Others may have met a death instead, and then it is done over again.
+      exception = std::current_exception();
+    }
     // The same answer on all that are left, be they on their way out or not.
-    return MPIX_Comm_agree(comm, &fine) == MPI_SUCCESS && fine != 0;
-#else
-    return fine != 0;
-#endif
+    bits = Agree(bits);
+    if (!(bits & Begun))
+      Lose("before training had begun");
+    if (!(bits & Done))
+      return false;
+    if (exception)
+      std::rethrow_exception(exception);
+    return true;
   }
+
+  /**
+   * The whole of what all ranks do together, of which Survive() is a part.  If
+   * a rank dies before that part, or it cannot be done over again, all that are
+   * left throw RankLost, which names who died.
+   */
+  template<typename ActionType>
+  auto Whole(ActionType&& action) -> decltype(action())
+  {
+    if (!tolerant)
+      return action();
+    try
+    {
+      return action();
+    }
+    catch (const mpi::RankLost& e)
+    {
+      if (e.Agreed())
+        throw;
+      Revoke();
+      Agree(0);
+    }
+    catch (...)
+    {
+      // Others may have met a death instead, and wait to agree on it.
+      if (!begun)
+        Agree(0);
+      throw;
+    }
+    Lose("before training had begun");
+  }
+
+  //! Those that are left say who died; all of them must be here.
+  [[noreturn]] void Lose(const std::string& when) const
+  {
+    throw mpi::RankLost("dasgd: " + mpi::DiedText(Lost(), parentSize) + " " +
+        when + "; call Optimize() again to train with those that are left, or "
+        "start the job again", true);
+  }
+
+  //! Ranks of the user's communicator that have died, as far as is known.
+  std::vector<size_t> Lost() const
+  {
+    std::vector<size_t> lost;
+#if DASGD_ULFM
+    if (!tolerant)
+      return lost;
+    MPI_Group all, dead, left;
+    if (MPI_Comm_group(comm, &all) != MPI_SUCCESS)
+      return lost;
+    if (MPIX_Comm_get_failed(comm, &dead) == MPI_SUCCESS)
+    {
+      MPI_Group_difference(all, dead, &left);
+      for (int i = 0; i < int(parentSize); ++i)
+      {
+        int there = MPI_UNDEFINED;
+        MPI_Group_translate_ranks(parentGroup, 1, &i, left, &there);
+        if (there == MPI_UNDEFINED)
+          lost.push_back(size_t(i));
+      }
+      for (MPI_Group* group : { &dead, &left })
+        if (*group != MPI_GROUP_EMPTY)
+          MPI_Group_free(group);
+    }
+    MPI_Group_free(&all);
+#endif
+    return lost;
+  }
+
+  //! How many ranks the user's communicator has, dead ones included.
+  size_t ParentSize() const { return parentSize; }
 
   //! Go on without those that died.  Ranks are numbered anew, in their order.
   void Shrink()
@@ -104,7 +196,8 @@ class MpiCommunicator
 #if DASGD_ULFM
     MPI_Comm broken = comm;
     Revoke();
-    Adopt(broken);
+    comm = mpi::Survivors(broken);
+    Look();
     MPI_Comm_free(&broken);
 #endif
   }
@@ -130,14 +223,8 @@ class MpiCommunicator
       mpi::Check(MPI_Iprobe(MPI_ANY_SOURCE, watch, comm, &there,
           MPI_STATUS_IGNORE), "MPI_Iprobe");
     }
-    MPI_Group group;
-    int dead = 0;
-    mpi::Check(MPIX_Comm_get_failed(comm, &group), "MPIX_Comm_get_failed");
-    MPI_Group_size(group, &dead);
-    if (group != MPI_GROUP_EMPTY)
-      MPI_Group_free(&group);
-    if (dead > 0)
-      throw mpi::RankLost();
+    if (mpi::Deaths(comm) > 0)
+      throw mpi::RankLost("dasgd: " + mpi::DiedText(Lost(), parentSize));
 #endif
   }
 
@@ -166,7 +253,7 @@ class MpiCommunicator
     {
       Revoke();
       Drain(request);
-      throw;
+      throw mpi::RankLost("dasgd: " + mpi::DiedText(Lost(), parentSize));
     }
   }
 
@@ -365,26 +452,22 @@ class MpiCommunicator
     size = size_t(value);
   }
 
-#if DASGD_ULFM
-  //! A communicator of those that are left of another one, and that know it.
-  void Adopt(const MPI_Comm broken)
+  //! What a rank has come to when it agrees with the others.
+  enum { Begun = 1, Done = 2 };
+
+  //! The bits that all ranks have set; without Done if one has died.
+  int Agree(const int bits) const
   {
-    MPI_Comm from = broken;
-    for (;;)
-    {
-      mpi::Check(MPIX_Comm_shrink(from, &comm), "MPIX_Comm_shrink");
-      Look();
-      if (from != broken)
-        MPI_Comm_free(&from);
-      int fine = 1;
-      if (MPIX_Comm_agree(comm, &fine) == MPI_SUCCESS)
-        return;
-      // One more has died meanwhile.
-      MPIX_Comm_revoke(comm);
-      from = comm;
-    }
-  }
+#if DASGD_ULFM
+    const mpi::Agreement agreement = mpi::Agree(comm, bits,
+        mpi::DeathSeconds());
+    if (!agreement.reached)
+      mpi::GiveUp();
+    return agreement.whole ? agreement.bits : agreement.bits & ~Done;
+#else
+    return bits;
 #endif
+  }
 
   //! Call start(begin, count) for one piece after the other, since counts are
   //! int, and await the request that it returns.
@@ -425,6 +508,12 @@ class MpiCommunicator
   size_t rank = 0;
   size_t size = 1;
   bool tolerant = false;
+  //! The user's communicator: how many ranks, and who they are.
+  size_t parentSize = 1;
+  MPI_Group parentGroup = MPI_GROUP_NULL;
+  //! Has it come to Survive()?
+  bool begun = false;
+  pid_t owner = getpid();
 };
 
 } // namespace dasgd
