@@ -10,8 +10,10 @@
 
 #include "catch.hpp"
 
+#include <chrono>
 #include <limits>
 #include <sstream>
+#include <thread>
 
 using namespace tests;
 

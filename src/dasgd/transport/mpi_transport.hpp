@@ -182,7 +182,7 @@ class MpiTransport
     // A peer that waits for this core may have something: what it sends late
     // makes everybody's gradients stale.
     if (options.crowded)
-      std::this_thread::yield();
+      OfferCore();
     return false;
   }
 
@@ -243,31 +243,16 @@ class MpiTransport
     patience.Nap();
   }
 
-  //! The same, but not for long: do not sleep.
+  //! The same, but not for long.
   void Pause()
   {
     Progress();
-    std::this_thread::yield();
+    OfferCore();
   }
 
-  /**
-   * There is something to do, but a peer that has not taken its frames may be
-   * waiting for this core.  If it is not a peer that takes it, but a program
-   * that keeps it for long, do not offer it again soon.
-   */
-  void Yield()
-  {
-    if (unwilling > 0)
-    {
-      --unwilling;
-      return;
-    }
-    const auto before = std::chrono::steady_clock::now();
-    std::this_thread::yield();
-    if (std::chrono::steady_clock::now() - before >
-        std::chrono::milliseconds(1))
-      unwilling = 63;
-  }
+  //! There is something to do, but a peer that has not taken its frames may be
+  //! waiting for this core.
+  void Yield() { OfferCore(); }
 
  private:
   struct Slot
@@ -397,6 +382,26 @@ class MpiTransport
     std::vector<MPI_Request> requests;
   };
 
+  /**
+   * Let a peer run that waits for this core.  If it was not a peer that took it
+   * but a program that kept it for long, sleep for a moment next time: systems
+   * give the core back sooner to who slept than to who yielded.
+   */
+  void OfferCore()
+  {
+    if (naps > 0)
+    {
+      --naps;
+      std::this_thread::sleep_for(std::chrono::microseconds(1));
+      return;
+    }
+    const auto before = std::chrono::steady_clock::now();
+    std::this_thread::yield();
+    if (std::chrono::steady_clock::now() - before >
+        std::chrono::milliseconds(1))
+      naps = 256;
+  }
+
   //! Frames that are lent need no call of MPI, but others may need us to make
   //! progress with what they have begun.
   void Progress()
@@ -486,8 +491,8 @@ class MpiTransport
   std::vector<Link> senders;
   std::vector<Link> receivers;
   size_t nextReceiver = 0;
-  //! So many times the core is not offered to others.
-  size_t unwilling = 0;
+  //! So many times to sleep instead of yielding.
+  size_t naps = 0;
   mpi::Patience patience;
   std::chrono::steady_clock::time_point nextLook;
   int exceptions = std::uncaught_exceptions();

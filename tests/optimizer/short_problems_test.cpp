@@ -1,0 +1,107 @@
+/**
+ * @file short_problems_test.cpp
+ *
+ * Problems whose gradients take a microsecond, with steps near the limit of
+ * what one rank can take: at several ranks they must end where they do at one.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include "probe.hpp"
+
+#include "catch.hpp"
+
+using namespace tests;
+
+namespace {
+
+//! Any of ensmallen's problems, so that optimizers are compiled for one type.
+struct Problem
+{
+  template<typename FunctionType>
+  explicit Problem(FunctionType function) :
+      start(function.template GetInitialPoint<arma::mat>()),
+      points(function.NumFunctions())
+  {
+    auto shared = std::make_shared<FunctionType>(std::move(function));
+    shuffle = [shared]() { shared->Shuffle(); };
+    evaluate = [shared](const arma::mat& x, const size_t begin,
+        const size_t count) { return shared->Evaluate(x, begin, count); };
+    gradient = [shared](const arma::mat& x, const size_t begin, arma::mat& out,
+        const size_t count) { shared->Gradient(x, begin, out, count); };
+  }
+
+  size_t NumFunctions() const { return points; }
+  void Shuffle() { shuffle(); }
+  double Evaluate(const arma::mat& x, const size_t begin, const size_t count)
+  { return evaluate(x, begin, count); }
+  void Gradient(const arma::mat& x,
+                const size_t begin,
+                arma::mat& out,
+                const size_t count)
+  { gradient(x, begin, out, count); }
+
+  arma::mat start;
+  size_t points;
+  std::function<void()> shuffle;
+  std::function<double(const arma::mat&, size_t, size_t)> evaluate;
+  std::function<void(const arma::mat&, size_t, arma::mat&, size_t)> gradient;
+};
+
+//! Optimize, and say how far the farthest coordinate is from where it should
+//! be.
+template<typename OptimizerType>
+double Miss(OptimizerType& optimizer,
+            Problem problem,
+            const arma::vec& solution)
+{
+  arma::mat x = problem.start;
+  optimizer.Optimize(problem, x);
+  INFO(optimizer.Report());
+  CHECK(Same(x));
+  return arma::abs(arma::vectorise(x) - solution).max();
+}
+
+} // namespace
+
+TEST_CASE("Adam ends where it does at one rank", "[short]")
+{
+  // Steps of 0.5, and a tolerance that two epochs of one model would meet.
+  dasgd::DASGD<ens::AdamUpdate> optimizer(0.5, 2, 500000, 1e-3, false,
+      ens::AdamUpdate(1e-8, 0.7, 0.999));
+  CHECK(Miss(optimizer, Problem(ens::test::SphereFunction(2)), { 0, 0 }) < 0.1);
+  CHECK(Miss(optimizer, Problem(ens::test::StyblinskiTangFunction(2)),
+      { -2.9035, -2.9035 }) < 0.03);
+  // One point: one rank computes.
+  optimizer.BatchSize() = 1;
+  optimizer.Tolerance() = 1e-5;
+  CHECK(Miss(optimizer, Problem(ens::test::McCormickFunction()),
+      { -0.547, -1.547 }) < 0.02);
+  optimizer.StepSize() = 0.1;
+  optimizer.Tolerance() = 1e-9;
+  optimizer.Shuffle() = true;
+  CHECK(Miss(optimizer, Problem(ens::test::BoothFunction()), { 1, 3 }) < 0.005);
+}
+
+TEST_CASE("Momentum ends where it does at one rank", "[short]")
+{
+  dasgd::DASGD<ens::MomentumUpdate> optimizer(0.0008, 1, 500000, -1, true,
+      ens::MomentumUpdate(0.4));
+  CHECK(Miss(optimizer, Problem(ens::test::GeneralizedRosenbrockFunction(10)),
+      arma::vec(10, arma::fill::ones)) < 0.01);
+}
+
+TEST_CASE("Nesterov's momentum ends where it does at one rank", "[short]")
+{
+  dasgd::DASGD<ens::NesterovMomentumUpdate> optimizer(0.0001, 1, 800000, -1,
+      true, ens::NesterovMomentumUpdate(0.9));
+  CHECK(Miss(optimizer, Problem(ens::test::GeneralizedRosenbrockFunction(10)),
+      arma::vec(10, arma::fill::ones)) < 0.01);
+  // At the very limit of what one rank can take.
+  optimizer.StepSize() = 0.0008;
+  optimizer.BatchSize() = 32;
+  optimizer.MaxIterations() = 100000;
+  optimizer.Tolerance() = 1e-9;
+  optimizer.UpdatePolicy() = ens::NesterovMomentumUpdate(0.6);
+  CHECK(Miss(optimizer, Problem(ens::test::GeneralizedRosenbrockFunction(2)),
+      { 1, 1 }) < 0.01);
+}
