@@ -144,7 +144,8 @@ TEST_CASE("What others have put in the way is not written to", "[file]")
   const auto read = [](const Scratch& scratch)
   {
     CHECK(WholeFile::Problem(scratch.File("model.bin")) == "");
-    SaveFile(scratch.File("model.bin"), [](std::ostream& out) { out << "new"; });
+    SaveFile(scratch.File("model.bin"),
+        [](std::ostream& out) { out << "new"; });
     CHECK(!fs::is_symlink(scratch.path / "model.bin"));
     return Read(scratch.File("model.bin"));
   };

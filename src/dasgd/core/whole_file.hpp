@@ -22,6 +22,14 @@
 
 namespace dasgd {
 
+//! What to say of a file that cannot be written.
+inline std::string CannotWrite(const std::string& path,
+                               const std::string& reason)
+{
+  return "dasgd: cannot write " + path + ": " + reason + "; choose another "
+      "place, or make room there";
+}
+
 /**
  * Write to Path(), then Commit(): the content goes to disk and takes the place
  * of what was there.  Without Commit() nothing remains.  Devices and pipes are
@@ -37,10 +45,7 @@ class WholeFile
     path = direct ? target : Temporary(target);
     const int reason = direct ? 0 : Create(path);
     if (reason != 0)
-    {
-      throw std::runtime_error("dasgd: cannot write " + target + ": " +
-          std::strerror(reason));
-    }
+      throw std::runtime_error(CannotWrite(given, std::strerror(reason)));
   }
 
   ~WholeFile()
@@ -197,14 +202,6 @@ class WholeFile
   bool direct = false;
   bool committed = false;
 };
-
-//! What to say of a file that cannot be written.
-inline std::string CannotWrite(const std::string& path,
-                               const std::string& reason)
-{
-  return "dasgd: cannot write " + path + ": " + reason + "; choose another "
-      "place, or make room there";
-}
 
 //! Write to a file, which appears when it is complete.
 template<typename WriterType>

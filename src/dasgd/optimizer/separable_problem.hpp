@@ -28,8 +28,8 @@ namespace dasgd {
  * The problem of one rank; lives as long as one call of Optimize().
  *
  * @tparam OptimizerType Where StepSize() is read, at each step: callbacks may
- *     change it.  Its other attributes are read once, since all ranks must go by
- *     the same.
+ *     change it.  Its other attributes are read once, since all ranks must go
+ *     by the same.
  * @tparam UpdateType Instantiated update policy.
  * @tparam DecayType Instantiated decay policy.
  * @tparam vanilla Is the update policy the paper's, without decay?
