@@ -48,9 +48,7 @@ class SeparableProblem
   using ElemType = typename MatType::elem_type;
 
   //! @param name Of the algorithm, for messages.
-  //! @param computes Does this rank compute gradients at all?
   SeparableProblem(const char* name,
-                   const bool computes,
                    OptimizerType& optimizer,
                    FunctionType& function,
                    MatType& iterate,
@@ -65,7 +63,6 @@ class SeparableProblem
                    const std::uint64_t seed,
                    const bool seeded) :
       name(name),
-      computes(computes),
       optimizer(optimizer),
       function(function),
       iterate(iterate),
@@ -194,6 +191,7 @@ class SeparableProblem
     callbacks.Ranks(ranks);
     progress = Progress(ranks, work.EpochPoints(), sharing);
     computing = ranks;
+    computes = true;
     ExpectEpochs();
     version.assign(ranks, 0);
     ownEpoch = ownPoints = 0;
@@ -326,6 +324,7 @@ class SeparableProblem
   {
     progress.Absent(other);
     --computing;
+    computes = computes && other != rank;
     ExpectEpochs();
   }
 
@@ -689,7 +688,8 @@ class SeparableProblem
   }
 
   const char* name;
-  bool computes;
+  //! Does this rank compute gradients at all?
+  bool computes = true;
   OptimizerType& optimizer;
   FunctionType& function;
   MatType& iterate;

@@ -130,7 +130,6 @@ class SimulatedTraining
       decays.emplace_back(optimizer.DecayPolicy());
       callbacks.emplace_back(optimizer, function, ranks, callbacksIn[i]);
       problems.emplace_back(AlgorithmType::Name(),
-          Training<AlgorithmType>::Computes(settings, options, points, i),
           optimizer, function,
           iterates[i], gradients[i], scratch[i], updates[i], decays[i],
           callbacks[i], Training<AlgorithmType>::Divide(settings, options,

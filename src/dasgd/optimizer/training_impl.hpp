@@ -136,8 +136,6 @@ typename MatType::elem_type Training<AlgorithmType>::Train(
   // they agreed on, except for StepSize().
   const Settings<UpdatePolicyType, DecayPolicyType>& fixed = *copy;
   const size_t maxIterations = fixed.maxIterations;
-  const bool computes = Computes(fixed, options, agreed.points,
-      comm.Rank());
 
   // Where it begins: at the start, or where a checkpoint is.
   if constexpr (resumable)
@@ -187,14 +185,18 @@ typename MatType::elem_type Training<AlgorithmType>::Train(
   CallbacksType callbacks(optimizer, function, comm.Size(), callbacksIn...);
   SeparableProblem<OptimizerType, FunctionType, BaseMatType, UpdateType,
       DecayType, vanilla, CallbacksType> problem(AlgorithmType::Name(),
-      computes, optimizer, function, iterate, gradient, scratch,
+      optimizer, function, iterate, gradient, scratch,
       settings.state.update.template As<UpdateType>(),
       settings.state.decay.template As<DecayType>(), callbacks, work,
       comm.Size(), comm.Rank(), agreed.seed, settings.seed != 0);
 
-  for (size_t i = 0; i < comm.Size(); ++i)
-    if (!Computes(fixed, options, agreed.points, i))
-      problem.Absent(i);
+  const auto leaveOut = [&]()
+  {
+    for (size_t i = 0; i < comm.Size(); ++i)
+      if (!Computes(fixed, options, agreed.points, i))
+        problem.Absent(i);
+  };
+  leaveOut();
   if constexpr (AlgorithmType::inRounds)
     problem.InRounds();
 
@@ -439,6 +441,7 @@ typename MatType::elem_type Training<AlgorithmType>::Train(
         topology = settings.topology;
         work = Divide(fixed, options, agreed.points, comm.Rank(), origin);
         problem.Rejoin(origin, work, comm.Size(), comm.Rank(), shuffles);
+        leaveOut();
         settled = true;
       }
       live();
