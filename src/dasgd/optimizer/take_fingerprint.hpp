@@ -21,7 +21,8 @@ namespace dasgd {
  * Evaluate the function on a few points.  The function's own exceptions do not
  * come out: it then has no fingerprint, and will throw in the training as well.
  *
- * @param function The function; Evaluate() of a few points is called five times.
+ * @param function The function; Evaluate() of a few points is called up to five
+ *     times.
  * @param iterate The starting point, which is not changed.
  * @param batchSize Points that the training evaluates at a time.
  */
@@ -49,18 +50,22 @@ Fingerprint TakeFingerprint(FunctionType& function,
         value = ElemType(random.Uniform(-1e-3, 1e-3));
       return values;
     };
+    const double elsewhere = double(function.Evaluate(place(2), 0, count));
     const MatType here = place(1);
-    for (size_t i = 0; i < Fingerprint::Places; ++i)
+    const double first = double(function.Evaluate(here, 0, count));
+    print.known = (double(function.Evaluate(here, 0, count)) == first);
+    print.objectives.fill(first);
+    for (size_t i = 1; i < Fingerprint::Places && elsewhere != first; ++i)
     {
       print.objectives[i] = double(function.Evaluate(here, i * (points - count)
           / (Fingerprint::Places - 1), count));
     }
-    const double again = double(function.Evaluate(here, 0, count));
-    const double elsewhere = double(function.Evaluate(place(2), 0, count));
-    print.known = (again == print.objectives[0]);
     for (const double objective : print.objectives)
       print.known = print.known && std::isfinite(objective);
-    if (elsewhere == again)
+    // A network looks at its own parameters.  It is asked for its first points
+    // only: mlpack's recurrent ones read beyond their data if Evaluate() begins
+    // elsewhere.
+    if (elsewhere == first)
     {
       for (const ElemType value : iterate)
       {

@@ -222,7 +222,10 @@ typename MatType::elem_type Training<AlgorithmType>::Train(
       std::cerr << "." << std::endl;
     }
   }
+  const RankReport nothing;
+  settings.state.live = &nothing;
   problem.BeginOptimization();
+  settings.state.live = nullptr;
   if (comm.Size() > 1 && sizeof...(CallbackTypes) > 0)
     comm.Broadcast(iterate.memptr(), iterate.n_elem * sizeof(ElemType));
   if (!begin.empty())

@@ -153,7 +153,8 @@ struct Arming : public Points
 struct Disarm
 {
   template<typename OptimizerType, typename FunctionType, typename MatType>
-  void BeginOptimization(OptimizerType&, FunctionType&, MatType&) { large = 0; }
+  void BeginEpoch(OptimizerType&, FunctionType&, const MatType&, size_t, double)
+  { large = 0; }
 };
 
 //! The next large allocation after the last epoch fails.
