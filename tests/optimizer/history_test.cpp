@@ -197,7 +197,6 @@ TEST_CASE("A simulation that was not fully described is refused", "[history]")
   };
   refused(0, { }, "no functions");
   refused(2, { 1, -1 }, "computeSeconds of rank 1");
-  refused(65, std::vector<double>(65, 1.0), "64 points");
   optimizer.Window() = 0;
   refused(2, { 1, 1 }, "Window()");
   optimizer.Window() = 2;

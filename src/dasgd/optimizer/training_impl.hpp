@@ -210,16 +210,18 @@ typename MatType::elem_type Training<AlgorithmType>::Train(
     {
       const bool converged = from.finished &&
           from.reason == StopReason::Tolerance;
-      std::cerr << AlgorithmType::Name() << ": going on from the checkpoint "
+      // In one piece, so that what callbacks print next does not get into it.
+      std::ostringstream line;
+      line << AlgorithmType::Name() << ": going on from the checkpoint "
           << settings.checkpointFile << ", after " << from.points << " points";
       if (converged || (maxIterations != 0 && from.points >= maxIterations))
       {
-        std::cerr << "; nothing is left to do, since it " << (converged ?
+        line << "; nothing is left to do, since it " << (converged ?
             "had ended within its tolerance" : "has had as many as are asked "
             "for") << ": set Restart() (--restart) to begin anew"
             << (converged ? "" : ", or ask for more");
       }
-      std::cerr << "." << std::endl;
+      std::cerr << line.str() + ".\n" << std::flush;
     }
   }
   const RankReport nothing;
