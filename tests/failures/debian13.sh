@@ -53,8 +53,11 @@ if ! [ -e "$root/etc/debian_version" ]; then
 fi
 
 mkdir -p "$root/mnt/project" "$root/mnt/scratch"
-mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" &&
-  mount --bind /dev "$root/dev" && mount -t tmpfs tmpfs "$root/dev/shm" &&
+# An empty /tmp: mpirun names its folder there by its process identifier, which
+# comes again in a new namespace.
+mount -t tmpfs tmpfs "$root/tmp" && mount -t proc proc "$root/proc" &&
+  mount --rbind /sys "$root/sys" && mount --bind /dev "$root/dev" &&
+  mount -t tmpfs tmpfs "$root/dev/shm" &&
   mount -t tmpfs tmpfs "$root/mnt/scratch" &&
   mount --bind "$project" "$root/mnt/project" &&
   mount -o remount,bind,ro "$root/mnt/project" || skip "it cannot mount"
