@@ -19,10 +19,10 @@ namespace dasgd {
  * Gradients that take microseconds can be computed by the thousand while a
  * neighbour's process is off its core, and all of them are then stale at once.
  * A rank whose last MaxLead() gradients wait for the same neighbour therefore
- * pauses, but never for long: not if these gradients took more than
- * `patience` together, for then an exchange is not what they are short
- * against; at most for that time, after which the neighbour is slow or stopped
- * and not merely interrupted; and not for more than half of the run.
+ * pauses.  It does not if these gradients took more than `patience` together,
+ * since they are then long enough to be worth an exchange.  A pause ends after
+ * `patience`, since the neighbour is then slow or stopped rather than
+ * interrupted; and pauses take no more than half of the run.
  *
  * It knows no clock: whoever drives a worker says what time it is, in seconds.
  */
