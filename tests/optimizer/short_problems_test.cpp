@@ -51,6 +51,17 @@ struct Problem
   std::function<void(const arma::mat&, size_t, arma::mat&, size_t)> gradient;
 };
 
+//! Where the optimizer ends.
+template<typename OptimizerType>
+arma::vec End(OptimizerType& optimizer, Problem problem)
+{
+  arma::mat x = problem.start;
+  optimizer.Optimize(problem, x);
+  INFO(optimizer.Report());
+  CHECK(Same(x));
+  return arma::vectorise(x);
+}
+
 //! Optimize, and say how far the farthest coordinate is from where it should
 //! be.
 template<typename OptimizerType>
@@ -58,11 +69,20 @@ double Miss(OptimizerType& optimizer,
             Problem problem,
             const arma::vec& solution)
 {
-  arma::mat x = problem.start;
-  optimizer.Optimize(problem, x);
-  INFO(optimizer.Report());
-  CHECK(Same(x));
-  return arma::abs(arma::vectorise(x) - solution).max();
+  return arma::abs(End(optimizer, std::move(problem)) - solution).max();
+}
+
+//! Miss() of Rosenbrock's function of ten variables.  It has two minima,
+//! (1, 1, ..., 1) and one within 0.007 of (-1, 1, ..., 1), around which constant
+//! steps oscillate by as much again; the order of the gradients decides in
+//! which of them a run ends.
+template<typename OptimizerType>
+double MissRosenbrock(OptimizerType& optimizer)
+{
+  arma::vec x = End(optimizer,
+      Problem(ens::test::GeneralizedRosenbrockFunction(10)));
+  x[0] = std::abs(x[0]);
+  return arma::abs(x - 1.0).max();
 }
 
 } // namespace
@@ -94,8 +114,7 @@ TEST_CASE("Momentum ends where it does at one rank", "[short]")
     return;
   dasgd::DASGD<ens::MomentumUpdate> optimizer(0.0008, 1, 500000, -1, true,
       ens::MomentumUpdate(0.4));
-  CHECK(Miss(optimizer, Problem(ens::test::GeneralizedRosenbrockFunction(10)),
-      arma::vec(10, arma::fill::ones)) < 0.01);
+  CHECK(MissRosenbrock(optimizer) < 0.02);
 }
 
 TEST_CASE("Nesterov's momentum ends where it does at one rank", "[short]")
@@ -104,8 +123,7 @@ TEST_CASE("Nesterov's momentum ends where it does at one rank", "[short]")
     return;
   dasgd::DASGD<ens::NesterovMomentumUpdate> optimizer(0.0001, 1, 800000, -1,
       true, ens::NesterovMomentumUpdate(0.9));
-  CHECK(Miss(optimizer, Problem(ens::test::GeneralizedRosenbrockFunction(10)),
-      arma::vec(10, arma::fill::ones)) < 0.01);
+  CHECK(MissRosenbrock(optimizer) < 0.02);
   // At the very limit of what one rank can take.
   optimizer.StepSize() = 0.0008;
   optimizer.BatchSize() = 32;
