@@ -16,7 +16,6 @@
 #include <common/classifier.hpp>
 #include <common/optimizer_params.hpp>
 #include <common/train.hpp>
-#include <ffn/confusion.hpp>
 #include <ffn/network.hpp>
 #include <ffn/points.hpp>
 
@@ -32,35 +31,38 @@ BINDING_SHORT_DESC(
     "network can be used to classify new points.");
 
 BINDING_LONG_DESC(
-    "Trains a neural network of mlpack on several processes at once, without a "
-    "server and without waiting: each computes gradients on its part of the "
-    "points and applies everybody's, and all end with the same network.  Start "
-    "it with " + PRINT_PARAM_STRING("ranks") + ", or under mpirun; without "
-    "either it is plain SGD."
+    "Trains a neural network of mlpack for classification on several processes "
+    "at once, without a parameter server.  "
+    "Each process computes gradients on its part of the points, sends them to "
+    "the others without waiting, and applies everybody's; all end with the "
+    "same model.  Start processes with " + PRINT_PARAM_STRING("ranks") +
+    ", or run the program under mpirun; otherwise it is plain SGD."
     "\n\n"
     "The network is described by " + PRINT_PARAM_STRING("layers") + " or in " +
-    PRINT_PARAM_STRING("layers_file") + ", one word for each layer: "
+    PRINT_PARAM_STRING("layers_file") + ", one word per layer: "
     "conv:FxWxH (F maps, kernels of W x H; with :stride=S and "
     ":pad=same|valid|P), maxpool:WxH and meanpool:WxH (with :stride=S), "
     "linear:N, relu, leakyrelu:A, elu:A, gelu, sigmoid, tanh, softplus, "
     "dropout:RATIO, batchnorm and, at the end, logsoftmax.  " +
-    PRINT_PARAM_STRING("input_shape") + " tells what a point is: 28x28x1 is an "
-    "image of 28 x 28 pixels in one colour, 784 are as many numbers.  Without "
-    "it, images of IDX files are taken as they are, and rows of a matrix as "
-    "numbers."
+    PRINT_PARAM_STRING("input_shape") + " gives the shape of a point: 28x28x1 "
+    "is a gray image of 28 x 28 pixels, 784 a vector.  The default is the "
+    "shape of IDX images, and a vector for other files."
     "\n\n"
-    "Points are read from " + PRINT_PARAM_STRING("training_file") + " and " +
-    PRINT_PARAM_STRING("test_file") + ", labels, numbered from 0, from " +
-    PRINT_PARAM_STRING("labels_file") + " and " +
-    PRINT_PARAM_STRING("test_labels_file") + "; without a file of labels, those "
-    "to train with are the last column.  Files may be matrices as mlpack reads them, or IDX "
-    "files as MNIST and Fashion-MNIST have them, compressed or not; the pixels "
-    "of these are scaled to 0..1.  With test labels the accuracy is printed, "
-    "and how often each class was taken for each other."
-    "\n\n"
-    "The network is saved by " + PRINT_PARAM_STRING("output_model") + " as "
-    "mlpack's FFN<> and can be loaded by any program with mlpack, or here by " +
-    PRINT_PARAM_STRING("input_model") + ", to train it further or to use it.");
+    "Training data is read from " + PRINT_PARAM_STRING("training_file") +
+    ", and its labels, numbered from 0, from " +
+    PRINT_PARAM_STRING("labels_file") + " or the last column.  Files may be "
+    "CSV, TSV, ARFF, Armadillo binaries, or IDX files as MNIST and "
+    "Fashion-MNIST have them, also compressed; pixels of IDX files are scaled "
+    "to the range 0 to 1.  " + PRINT_PARAM_STRING("predictions") + " saves the "
+    "predicted class of each point in " + PRINT_PARAM_STRING("test_file") +
+    ", and " + PRINT_PARAM_STRING("probabilities") + " the probabilities of "
+    "the classes.  With " + PRINT_PARAM_STRING("test_labels_file") + " the "
+    "accuracy and the confusion matrix are printed."
+    "\n\n" +
+    PRINT_PARAM_STRING("output_model") + " saves the network as mlpack's "
+    "FFN<>, which any program with mlpack can load; " +
+    PRINT_PARAM_STRING("input_model") + " loads one, to train it further or to "
+    "use it.");
 
 BINDING_EXAMPLE(
     "To train a small convolutional network with the images in " +
@@ -79,27 +81,29 @@ BINDING_EXAMPLE(
 
 using Network = FFN<>;
 
-PARAM_STRING_IN("training_file", "File with the points to train with: a matrix "
-    "or images in the IDX format.", "t", "");
-PARAM_STRING_IN("labels_file", "File with their labels, from 0 on.", "l", "");
-PARAM_STRING_IN("test_file", "File with points to classify.", "T", "");
-PARAM_STRING_IN("test_labels_file", "File with their labels, to tell the "
+PARAM_STRING_IN("training_file", "Training data, one point per line, or IDX "
+    "images.", "t", "");
+PARAM_STRING_IN("labels_file", "Labels of the training data, from 0.", "l", "");
+PARAM_STRING_IN("test_file", "Points to classify.", "T", "");
+PARAM_STRING_IN("test_labels_file", "Labels of the test points; prints the "
     "accuracy.", "L", "");
-PARAM_STRING_IN("layers", "The layers of the network, one word for each.", "y",
+PARAM_STRING_IN("layers", "Layers of the network, one word per layer.", "y",
     "");
-PARAM_STRING_IN("layers_file", "File with the layers of the network; '#' "
-    "begins a comment.", "Y", "");
-PARAM_STRING_IN("input_shape", "The shape of a point: WIDTHxHEIGHTxCHANNELS or "
-    "a number.", "i", "");
-PARAM_DOUBLE_IN("scale", "Factor for the values of a matrix, e.g. 0.00392157 "
-    "for bytes; IDX files need none.", "", 1.0);
-PARAM_MODEL_IN(Network, "input_model", "Existing network.", "m");
-PARAM_MODEL_OUT(Network, "output_model", "Output for the trained network.",
+PARAM_STRING_IN("layers_file", "File with the layers; '#' starts a "
+    "comment.", "Y", "");
+PARAM_STRING_IN("input_shape", "Shape of a point: WIDTHxHEIGHTxCHANNELS or a "
+    "number.", "i", "");
+PARAM_DOUBLE_IN("scale", "Factor for all values, e.g. 0.00392157 for bytes; "
+    "IDX files are scaled anyway.", "", 1.0);
+PARAM_MODEL_IN(Network, "input_model", "Existing network, to use or to train "
+    "further.", "m");
+PARAM_MODEL_OUT(Network, "output_model", "File to save the network to.",
     "M");
 PARAM_UROW_OUT("predictions",
-    "Where to save the predicted class of each test point.", "P");
+    "File to save the predicted class of each test point to.", "P");
 PARAM_MATRIX_OUT("probabilities",
-    "Where to save how likely each class is for each test point.", "p");
+    "File to save the probabilities of the classes of each test point to.",
+    "p");
 
 //! A new network with random weights, as the parameters describe it.
 static Network* MakeNetwork(util::Params& params, const dasgd::ffn::Shape& shape)
@@ -252,13 +256,30 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
       CheckLabels(test, classes, PRINT_PARAM_STRING("test_labels_file"));
     }
   });
+  if (trains)
+  {
+    dasgd::cli::RequireClasses(train.labels, params.Has("labels_file") ?
+        PRINT_PARAM_STRING("labels_file") :
+        PRINT_PARAM_STRING("training_file"));
+  }
 
+  dasgd::cli::Trained trained;
   if (trains)
   {
     std::cout << dasgd::ffn::LayerTable(*network) << std::endl;
     const size_t points = train.values.n_cols;
+    dasgd::cli::Tags tags = dasgd::cli::DataTags(params, train.values,
+        train.labels);
+    if (params.Has("input_model"))
+      dasgd::cli::Append(tags, dasgd::cli::ModelTag(network->Parameters()));
+    if (params.Has("layers_file"))
+    {
+      tags.emplace_back("the layers in --layers_file", dasgd::ffn::ReadText(
+          params.Get<std::string>("layers_file"), ""));
+    }
     timers.Start("ffn_optimization");
-    dasgd::cli::Train(params, points, seed, dasgd::cli::Batch::Sum,
+    trained = dasgd::cli::Train(params, points, seed, dasgd::cli::Batch::Sum,
+        tags,
         [&](dasgd::cli::Captured optimizer)
         {
           network->Train(std::move(train.values),
@@ -269,23 +290,30 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 
   dasgd::cli::Together([&]()
   {
-    if (!tests || dasgd::cli::Rank() != 0)
+    if (dasgd::cli::Rank() != 0)
       return;
-    timers.Start("ffn_prediction");
-    arma::mat output;
-    network->Predict(test.values, output);
-    timers.Stop("ffn_prediction");
-    arma::Row<size_t> predictions(output.n_cols);
-    for (size_t i = 0; i < output.n_cols; ++i)
-      predictions[i] = output.col(i).index_max();
-    if (params.Has("test_labels_file"))
+    double accuracy = arma::datum::nan;
+    if (tests)
     {
-      std::cout << dasgd::ffn::ConfusionText(predictions, test.labels, classes)
-          << std::flush;
+      timers.Start("ffn_prediction");
+      arma::mat output;
+      network->Predict(test.values, output);
+      timers.Stop("ffn_prediction");
+      arma::Row<size_t> predictions(output.n_cols);
+      for (size_t i = 0; i < output.n_cols; ++i)
+        predictions[i] = output.col(i).index_max();
+      if (params.Has("test_labels_file"))
+      {
+        std::cout << dasgd::cli::ConfusionText(predictions, test.labels,
+            dasgd::cli::FirstNumbers(classes)) << std::flush;
+        accuracy = dasgd::cli::Accuracy(predictions, test.labels);
+      }
+      if (params.Has("predictions"))
+        params.Get<arma::Row<size_t>>("predictions") = std::move(predictions);
+      if (params.Has("probabilities"))
+        params.Get<arma::mat>("probabilities") = arma::exp(output);
     }
-    if (params.Has("predictions"))
-      params.Get<arma::Row<size_t>>("predictions") = std::move(predictions);
-    if (params.Has("probabilities"))
-      params.Get<arma::mat>("probabilities") = arma::exp(output);
+    if (trains)
+      dasgd::cli::SaveAccounts(params, trained, accuracy);
   });
 }

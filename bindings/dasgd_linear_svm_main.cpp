@@ -31,28 +31,30 @@ BINDING_SHORT_DESC(
     "those of mlpack_linear_svm and can be exchanged with it.");
 
 BINDING_LONG_DESC(
-    "Trains mlpack's L2-regularized linear support vector machine on several "
-    "processes at once, without a server and without waiting: each computes "
-    "gradients on its part of the points and applies everybody's, and all end "
-    "with the same model.  Start it with " + PRINT_PARAM_STRING("ranks") +
-    ", or under mpirun; without either it is plain SGD."
+    "Trains mlpack's linear support vector machine on several processes at "
+    "once, without a parameter server.  "
+    "Each process computes gradients on its part of the points, sends them to "
+    "the others without waiting, and applies everybody's; all end with the "
+    "same model.  Start processes with " + PRINT_PARAM_STRING("ranks") +
+    ", or run the program under mpirun; otherwise it is plain SGD."
     "\n\n"
-    "As in mlpack_linear_svm, a model is trained with the points given by " +
-    PRINT_PARAM_STRING("training") + ", whose labels are either the last "
-    "column or given by " + PRINT_PARAM_STRING("labels") + "; labels may be "
-    "any whole numbers.  Regularization is set by " +
-    PRINT_PARAM_STRING("lambda") + ", the margin between the right class and "
-    "others by " + PRINT_PARAM_STRING("delta") + ".  A model can be read by " +
-    PRINT_PARAM_STRING("input_model") + ", to train it further or to use it, "
-    "and saved by " + PRINT_PARAM_STRING("output_model") + ".  With " +
-    PRINT_PARAM_STRING("test") + ", the classes of other points are saved to " +
-    PRINT_PARAM_STRING("predictions") + " and scores of all classes to " +
-    PRINT_PARAM_STRING("probabilities") + "; with " +
-    PRINT_PARAM_STRING("test_labels") + " and " +
-    PRINT_PARAM_STRING("verbose") + " the accuracy is printed."
+    "Training data is given by " + PRINT_PARAM_STRING("training") + "; the "
+    "labels, any whole numbers from 0, by " + PRINT_PARAM_STRING("labels") +
+    " or in the last column.  " + PRINT_PARAM_STRING("lambda") + " sets the "
+    "regularization, " + PRINT_PARAM_STRING("delta") + " the margin.  " +
+    PRINT_PARAM_STRING("output_model") + " saves the model; " +
+    PRINT_PARAM_STRING("input_model") + " loads one, to train it further or to "
+    "use it.  " + PRINT_PARAM_STRING("predictions") + " saves the predicted "
+    "class of each point in " + PRINT_PARAM_STRING("test") + ", and " +
+    PRINT_PARAM_STRING("probabilities") + " the scores of the classes.  "
+    "With " + PRINT_PARAM_STRING("test_labels") + " the accuracy and the "
+    "confusion matrix are printed."
     "\n\n"
-    "All ranks read the same training data and divide it between them.  With " +
-    PRINT_PARAM_STRING("sharded") + " each rank has a file of its own.");
+    "All processes read the same training data and divide it among them; "
+    "with " + PRINT_PARAM_STRING("sharded") + " each reads its own file.  "
+    "Files may be "
+    "CSV, TSV, ARFF, Armadillo binaries or IDX files such as MNIST's, also "
+    "compressed.");
 
 BINDING_EXAMPLE(
     "To train a model with the points in " + PRINT_DATASET("data") +
@@ -87,27 +89,27 @@ class LinearSVMModel
   }
 };
 
-PARAM_MATRIX_IN("training", "Points to train with, one in each line.", "t");
-PARAM_UROW_IN("labels", "Their labels, whole numbers.", "l");
-PARAM_DOUBLE_IN("lambda", "Weight of the L2 penalty.", "r",
+PARAM_MATRIX_IN("training", "Training data, one point per line.", "t");
+PARAM_UROW_IN("labels", "Labels of the training data, whole numbers.", "l");
+PARAM_DOUBLE_IN("lambda", "L2 regularization.", "r",
     0.0001);
 PARAM_DOUBLE_IN("delta",
-    "Margin that the right class has to win by.", "d", 1.0);
+    "Margin between the correct class and the others.", "d", 1.0);
 PARAM_INT_IN("num_classes",
-    "Number of classes; 0 means as many as labels differ.", "c", 0);
-PARAM_FLAG("no_intercept", "Leave the intercept out.", "N");
+    "Number of classes; 0 counts the distinct labels.", "c", 0);
+PARAM_FLAG("no_intercept", "Train without an intercept.", "N");
 PARAM_MODEL_IN(LinearSVMModel, "input_model",
-    "Model to use, or to train further.",
+    "Existing model, to use or to train further.",
     "m");
 PARAM_MODEL_OUT(LinearSVMModel, "output_model",
-    "Where to save the model.", "M");
+    "File to save the model to.", "M");
 PARAM_MATRIX_IN("test", "Points to classify.", "T");
 PARAM_UROW_IN("test_labels",
-    "Labels of the test points, to tell the accuracy.", "L");
+    "Labels of the test points; prints the accuracy.", "L");
 PARAM_UROW_OUT("predictions",
-    "Where to save the predicted class of each test point.", "P");
+    "File to save the predicted class of each test point to.", "P");
 PARAM_MATRIX_OUT("probabilities",
-    "Where to save how likely each class is for each test point.", "p");
+    "File to save the scores of the classes of each test point to.", "p");
 
 void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 {
@@ -135,12 +137,8 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   if (params.Has("training"))
   {
     // Numbered in their order, alike on all ranks.
-    const std::set<size_t> known = dasgd::cli::AllLabels(labels);
-    if (known.size() < 2)
-    {
-      throw std::invalid_argument("All labels in " + data.labelsName + " are the "
-          "same; at least 2 classes are needed!");
-    }
+    const std::set<size_t> known = dasgd::cli::RequireClasses(labels,
+        data.labelsName);
     const size_t given = size_t(params.Get<int>("num_classes"));
     if (given != 0 && given < known.size())
     {
@@ -174,13 +172,17 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     dimensions = points.n_rows;
   dasgd::cli::CheckTestDimensions(params, dimensions);
 
+  dasgd::cli::Trained trained;
   if (params.Has("training"))
   {
+    dasgd::cli::Tags tags = dasgd::cli::DataTags(params, points, labels);
+    if (params.Has("input_model"))
+      dasgd::cli::Append(tags, dasgd::cli::ModelTag(model->svm.Parameters()));
     const size_t given = size_t(params.Get<int>("num_classes"));
     const size_t classes = (given == 0) ? model->mappings.n_elem : given;
     timers.Start("linear_svm_optimization");
-    dasgd::cli::Train(params, points.n_cols, seed,
-        dasgd::cli::Batch::Mean,
+    trained = dasgd::cli::Train(params, points.n_cols, seed,
+        dasgd::cli::Batch::Mean, tags,
         [&](dasgd::cli::Captured optimizer)
         {
           model->svm.Train(points, labels, classes, optimizer,
@@ -192,30 +194,32 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 
   dasgd::cli::Together([&]()
   {
-    if (dasgd::cli::Rank() != 0 || !params.Has("test"))
+    if (dasgd::cli::Rank() != 0)
       return;
-    arma::Row<size_t> classes;
-    arma::mat scores;
-    model->svm.Classify(params.Get<arma::mat>("test"), classes, scores);
-    if (classes.max() >= model->mappings.n_elem)
+    double accuracy = arma::datum::nan;
+    if (params.Has("test"))
     {
-      throw std::runtime_error("The model predicts class " +
-          std::to_string(classes.max()) + ", for which it has no label; was "
-          "it trained with too large a " + PRINT_PARAM_STRING("num_classes") +
-          "?");
-    }
-    arma::Row<size_t> predictions(classes.n_elem);
-    for (size_t i = 0; i < classes.n_elem; ++i)
-      predictions[i] = model->mappings[classes[i]];
-    if (params.Has("test_labels"))
-    {
-      dasgd::cli::PrintAccuracy(predictions,
-          params.Get<arma::Row<size_t>>("test_labels"),
+      arma::Row<size_t> classes;
+      arma::mat scores;
+      model->svm.Classify(params.Get<arma::mat>("test"), classes, scores);
+      if (classes.max() >= model->mappings.n_elem)
+      {
+        throw std::runtime_error("The model predicts class " +
+            std::to_string(classes.max()) + ", for which it has no label; was "
+            "it trained with too large a " +
+            PRINT_PARAM_STRING("num_classes") + "?");
+      }
+      arma::Row<size_t> predictions(classes.n_elem);
+      for (size_t i = 0; i < classes.n_elem; ++i)
+        predictions[i] = model->mappings[classes[i]];
+      accuracy = dasgd::cli::PrintAccuracy(params, predictions,
           std::set<size_t>(model->mappings.begin(), model->mappings.end()));
+      if (params.Has("predictions"))
+        params.Get<arma::Row<size_t>>("predictions") = std::move(predictions);
+      if (params.Has("probabilities"))
+        params.Get<arma::mat>("probabilities") = std::move(scores);
     }
-    if (params.Has("predictions"))
-      params.Get<arma::Row<size_t>>("predictions") = std::move(predictions);
-    if (params.Has("probabilities"))
-      params.Get<arma::mat>("probabilities") = std::move(scores);
+    if (params.Has("training"))
+      dasgd::cli::SaveAccounts(params, trained, accuracy);
   });
 }

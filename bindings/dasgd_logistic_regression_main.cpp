@@ -27,26 +27,28 @@ BINDING_SHORT_DESC(
     "those of mlpack_logistic_regression and can be exchanged with it.");
 
 BINDING_LONG_DESC(
-    "Trains mlpack's L2-regularized logistic regression on several processes "
-    "at once, without a server and without waiting: each computes gradients on "
-    "its part of the points and applies everybody's, and all end with the same "
-    "model.  Start it with " + PRINT_PARAM_STRING("ranks") + ", or under "
-    "mpirun; without either it is plain SGD."
+    "Trains mlpack's L2-regularized logistic regression for two classes on "
+    "several processes at once, without a parameter server.  "
+    "Each process computes gradients on its part of the points, sends them to "
+    "the others without waiting, and applies everybody's; all end with the "
+    "same model.  Start processes with " + PRINT_PARAM_STRING("ranks") +
+    ", or run the program under mpirun; otherwise it is plain SGD."
     "\n\n"
-    "As in mlpack_logistic_regression, a model is trained with the points given "
-    "by " + PRINT_PARAM_STRING("training") + ", whose labels are either the "
-    "last column or given by " + PRINT_PARAM_STRING("labels") + "; each is 0 "
-    "or 1.  A model can be read by " + PRINT_PARAM_STRING("input_model") +
-    ", to train it further or to use it, and saved by " +
-    PRINT_PARAM_STRING("output_model") + ".  With " +
-    PRINT_PARAM_STRING("test") + ", the classes of other points are saved to " +
-    PRINT_PARAM_STRING("predictions") + " and their probabilities to " +
-    PRINT_PARAM_STRING("probabilities") + "; with " +
-    PRINT_PARAM_STRING("test_labels") + " and " +
-    PRINT_PARAM_STRING("verbose") + ", the accuracy is printed."
+    "Training data is given by " + PRINT_PARAM_STRING("training") + "; the "
+    "labels, 0 or 1, by " + PRINT_PARAM_STRING("labels") + " or in the last "
+    "column.  " + PRINT_PARAM_STRING("output_model") + " saves the model; " +
+    PRINT_PARAM_STRING("input_model") + " loads one, to train it further or to "
+    "use it.  " + PRINT_PARAM_STRING("predictions") + " saves the predicted "
+    "class of each point in " + PRINT_PARAM_STRING("test") + ", and " +
+    PRINT_PARAM_STRING("probabilities") + " the probabilities of the classes.  "
+    "With " + PRINT_PARAM_STRING("test_labels") + " the accuracy and the "
+    "confusion matrix are printed."
     "\n\n"
-    "All ranks read the same training data and divide it between them.  With " +
-    PRINT_PARAM_STRING("sharded") + " each rank has a file of its own.");
+    "All processes read the same training data and divide it among them; "
+    "with " + PRINT_PARAM_STRING("sharded") + " each reads its own file.  "
+    "Files may be "
+    "CSV, TSV, ARFF, Armadillo binaries or IDX files such as MNIST's, also "
+    "compressed.");
 
 BINDING_EXAMPLE(
     "To train a model with the points in " + PRINT_DATASET("data") +
@@ -65,25 +67,26 @@ BINDING_EXAMPLE(
 
 BINDING_SEE_ALSO("@logistic_regression", "#logistic_regression");
 
-PARAM_MATRIX_IN("training", "Points to train with, one in each line.", "t");
-PARAM_UROW_IN("labels", "Their labels, each 0 or 1.", "l");
-PARAM_DOUBLE_IN("lambda", "Weight of the L2 penalty.", "L",
+PARAM_MATRIX_IN("training", "Training data, one point per line.", "t");
+PARAM_UROW_IN("labels", "Labels of the training data, 0 or 1.", "l");
+PARAM_DOUBLE_IN("lambda", "L2 regularization.", "L",
     0.0);
 PARAM_MODEL_IN(LogisticRegression<>, "input_model",
-    "Model to use, or to train further.", "m");
+    "Existing model, to use or to train further.", "m");
 PARAM_MODEL_OUT(LogisticRegression<>, "output_model",
-    "Where to save the model.", "M");
+    "File to save the model to.", "M");
 PARAM_MATRIX_IN("test", "Points to classify.", "T");
 PARAM_UROW_IN("test_labels",
-    "Labels of the test points, to tell the accuracy.", "");
+    "Labels of the test points; prints the accuracy.", "");
 PARAM_UROW_OUT("predictions",
-    "Where to save the predicted class of each test point.", "P");
+    "File to save the predicted class of each test point to.", "P");
 PARAM_MATRIX_OUT("probabilities",
-    "Where to save how likely each class is for each test point.", "p");
+    "File to save the probabilities of the classes of each test point to.",
+    "p");
 PARAM_DOUBLE_IN("decision_boundary",
-    "From which probability on a point is taken to be of class 1.", "d", 0.5);
+    "Probability from which a point counts as class 1.", "d", 0.5);
 PARAM_FLAG("print_training_accuracy",
-    "With verbose, also print the accuracy on the training data.",
+    "With --verbose, also print the accuracy on the training data.",
     "a");
 
 void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
@@ -104,9 +107,10 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   const arma::Row<size_t>& responses = data.labels;
   dasgd::cli::Together([&]()
   {
-    dasgd::cli::CheckRange(responses, 2, data.labelsName, "for more classes "
-        "see mlpack_dasgd_softmax_regression");
+    dasgd::cli::CheckBinary(responses, data.labelsName);
   });
+  if (params.Has("training"))
+    dasgd::cli::RequireClasses(responses, data.labelsName);
 
   // The binding owns a new model from here on.
   LogisticRegression<>* model = params.Has("input_model") ?
@@ -126,13 +130,17 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     dasgd::cli::CheckTestDimensions(params, dimensions);
   });
 
+  dasgd::cli::Trained trained;
   if (params.Has("training"))
   {
     model->Lambda() = params.Get<double>("lambda");
     if (!params.Has("input_model"))
       model->Parameters().zeros(points.n_rows + 1);
+    dasgd::cli::Tags tags = dasgd::cli::DataTags(params, points, responses);
+    dasgd::cli::Append(tags, dasgd::cli::ModelTag(model->Parameters()));
     timers.Start("logistic_regression_optimization");
-    dasgd::cli::Train(params, points.n_cols, seed, dasgd::cli::Batch::Sum,
+    trained = dasgd::cli::Train(params, points.n_cols, seed,
+        dasgd::cli::Batch::Sum, tags,
         [&](dasgd::cli::Captured optimizer)
         { model->Train(points, responses, optimizer); });
     timers.Stop("logistic_regression_optimization");
@@ -151,27 +159,23 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
           << "training set (" << 100 * double(correct) /
           double(responses.n_elem) << ")." << std::endl;
     }
-    if (!params.Has("test"))
-      return;
-    const arma::mat& test = params.Get<arma::mat>("test");
-    if (params.Has("predictions") || params.Has("test_labels"))
+    double accuracy = arma::datum::nan;
+    if (params.Has("test"))
     {
-      arma::Row<size_t> predictions;
+      const arma::mat& test = params.Get<arma::mat>("test");
+      arma::Row<size_t> predictions, likeliest;
+      if (params.Has("probabilities"))
+      {
+        model->Classify(test, likeliest,
+            params.Get<arma::mat>("probabilities"));
+      }
       model->Classify(test, predictions,
           params.Get<double>("decision_boundary"));
-      if (params.Has("test_labels"))
-      {
-        dasgd::cli::PrintAccuracy(predictions,
-            params.Get<arma::Row<size_t>>("test_labels"), { 0, 1 });
-      }
+      accuracy = dasgd::cli::PrintAccuracy(params, predictions, { 0, 1 });
       if (params.Has("predictions"))
         params.Get<arma::Row<size_t>>("predictions") = std::move(predictions);
     }
-    if (params.Has("probabilities"))
-    {
-      arma::Row<size_t> predictions;
-      model->Classify(test, predictions,
-          params.Get<arma::mat>("probabilities"));
-    }
+    if (params.Has("training"))
+      dasgd::cli::SaveAccounts(params, trained, accuracy);
   });
 }

@@ -27,27 +27,31 @@ BINDING_SHORT_DESC(
     "those of mlpack_softmax_regression and can be exchanged with it.");
 
 BINDING_LONG_DESC(
-    "Trains mlpack's softmax regression, the generalization of logistic "
-    "regression to several classes, on several processes at once, without a "
-    "server and without waiting: each computes gradients on its part of the "
-    "points and applies everybody's, and all end with the same model.  Start "
-    "it with " + PRINT_PARAM_STRING("ranks") + ", or under mpirun; without "
-    "either it is plain SGD."
+    "Trains mlpack's softmax regression, which generalizes logistic regression "
+    "to several classes, on several processes at once, without a parameter "
+    "server.  "
+    "Each process computes gradients on its part of the points, sends them to "
+    "the others without waiting, and applies everybody's; all end with the "
+    "same model.  Start processes with " + PRINT_PARAM_STRING("ranks") +
+    ", or run the program under mpirun; otherwise it is plain SGD."
     "\n\n"
-    "As in mlpack_softmax_regression, a model is trained with the points given "
-    "by " + PRINT_PARAM_STRING("training") + " and their " +
-    PRINT_PARAM_STRING("labels") + " (or the last column), numbered from 0; "
-    "there are as many classes as labels differ, or " + PRINT_PARAM_STRING("number_of_classes") +
-    ".  The model is saved by " + PRINT_PARAM_STRING("output_model") + " and "
-    "read by " + PRINT_PARAM_STRING("input_model") + ".  With " +
-    PRINT_PARAM_STRING("test") + ", the classes of other points are saved to " +
-    PRINT_PARAM_STRING("predictions") + " and their probabilities to " +
-    PRINT_PARAM_STRING("probabilities") + "; with " +
-    PRINT_PARAM_STRING("test_labels") + " and " +
-    PRINT_PARAM_STRING("verbose") + " the accuracy is printed."
+    "Training data is given by " + PRINT_PARAM_STRING("training") + "; the "
+    "labels, numbered from 0, by " + PRINT_PARAM_STRING("labels") + " or in "
+    "the last column.  The number of classes is that of distinct labels, "
+    "unless " + PRINT_PARAM_STRING("number_of_classes") + " is given.  " +
+    PRINT_PARAM_STRING("output_model") + " saves the model; " +
+    PRINT_PARAM_STRING("input_model") + " loads one to use.  " +
+    PRINT_PARAM_STRING("predictions") + " saves the predicted class of each "
+    "point in " + PRINT_PARAM_STRING("test") + ", and " +
+    PRINT_PARAM_STRING("probabilities") + " the probabilities of the classes.  "
+    "With " + PRINT_PARAM_STRING("test_labels") + " the accuracy and the "
+    "confusion matrix are printed."
     "\n\n"
-    "All ranks read the same training data and divide it between them.  With " +
-    PRINT_PARAM_STRING("sharded") + " each rank has a file of its own.");
+    "All processes read the same training data and divide it among them; "
+    "with " + PRINT_PARAM_STRING("sharded") + " each reads its own file.  "
+    "Files may be "
+    "CSV, TSV, ARFF, Armadillo binaries or IDX files such as MNIST's, also "
+    "compressed.");
 
 BINDING_EXAMPLE(
     "To train a model with the points in " + PRINT_DATASET("dataset") +
@@ -66,22 +70,24 @@ BINDING_EXAMPLE(
 
 BINDING_SEE_ALSO("@softmax_regression", "#softmax_regression");
 
-PARAM_MATRIX_IN("training", "Points to train with, one in each line.", "t");
-PARAM_UROW_IN("labels", "Their labels, from 0 on.", "l");
-PARAM_MODEL_IN(SoftmaxRegression<>, "input_model", "Model to use.", "m");
+PARAM_MATRIX_IN("training", "Training data, one point per line.", "t");
+PARAM_UROW_IN("labels", "Labels of the training data, from 0.", "l");
+PARAM_MODEL_IN(SoftmaxRegression<>, "input_model", "Existing model to use.",
+    "m");
 PARAM_MODEL_OUT(SoftmaxRegression<>, "output_model",
-    "Where to save the model.", "M");
+    "File to save the model to.", "M");
 PARAM_MATRIX_IN("test", "Points to classify.", "T");
 PARAM_UROW_OUT("predictions",
-    "Where to save the predicted class of each test point.", "p");
+    "File to save the predicted class of each test point to.", "p");
 PARAM_MATRIX_OUT("probabilities",
-    "Where to save how likely each class is for each test point.", "P");
+    "File to save the probabilities of the classes of each test point to.",
+    "P");
 PARAM_UROW_IN("test_labels",
-    "Labels of the test points, to tell the accuracy.", "L");
+    "Labels of the test points; prints the accuracy.", "L");
 PARAM_INT_IN("number_of_classes",
-    "Number of classes; 0 means as many as labels differ.", "c", 0);
-PARAM_DOUBLE_IN("lambda", "Weight of the L2 penalty.", "r", 0.0001);
-PARAM_FLAG("no_intercept", "Leave the intercept out.", "N");
+    "Number of classes; 0 counts the distinct labels.", "c", 0);
+PARAM_DOUBLE_IN("lambda", "L2 regularization.", "r", 0.0001);
+PARAM_FLAG("no_intercept", "Train without an intercept.", "N");
 
 void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 {
@@ -106,14 +112,10 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
       params.Get<SoftmaxRegression<>*>("input_model") : nullptr;
   if (params.Has("training"))
   {
-    const size_t counted = dasgd::cli::AllLabels(labels).size();
+    const size_t counted = dasgd::cli::RequireClasses(labels,
+        data.labelsName).size();
     const size_t given = size_t(params.Get<int>("number_of_classes"));
     const size_t classes = (given == 0) ? counted : given;
-    if (classes < 2)
-    {
-      throw std::invalid_argument("All labels in " + data.labelsName + " are the "
-          "same; at least 2 classes are needed!");
-    }
     dasgd::cli::Together([&]()
     {
       dasgd::cli::CheckRange(labels, classes, data.labelsName, given == 0 ?
@@ -127,11 +129,12 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   params.Get<SoftmaxRegression<>*>("output_model") = model;
   dasgd::cli::CheckTestDimensions(params, model->FeatureSize());
 
+  dasgd::cli::Trained trained;
   if (params.Has("training"))
   {
     timers.Start("softmax_regression_optimization");
-    dasgd::cli::Train(params, points.n_cols, seed,
-        dasgd::cli::Batch::Mean,
+    trained = dasgd::cli::Train(params, points.n_cols, seed,
+        dasgd::cli::Batch::Mean, dasgd::cli::DataTags(params, points, labels),
         [&](dasgd::cli::Captured optimizer)
         {
           model->Train(points, labels, model->NumClasses(), optimizer,
@@ -142,20 +145,23 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 
   dasgd::cli::Together([&]()
   {
-    if (dasgd::cli::Rank() != 0 || !params.Has("test"))
+    if (dasgd::cli::Rank() != 0)
       return;
-    arma::Row<size_t> predictions;
-    arma::mat probabilities;
-    model->Classify(params.Get<arma::mat>("test"), predictions, probabilities);
-    if (params.Has("test_labels"))
+    double accuracy = arma::datum::nan;
+    if (params.Has("test"))
     {
-      const auto& expected = params.Get<arma::Row<size_t>>("test_labels");
-      dasgd::cli::PrintAccuracy(predictions, expected, std::set<size_t>(
-          expected.begin(), expected.end()));
+      arma::Row<size_t> predictions;
+      arma::mat probabilities;
+      model->Classify(params.Get<arma::mat>("test"), predictions,
+          probabilities);
+      accuracy = dasgd::cli::PrintAccuracy(params, predictions,
+          dasgd::cli::FirstNumbers(model->NumClasses()));
+      if (params.Has("predictions"))
+        params.Get<arma::Row<size_t>>("predictions") = std::move(predictions);
+      if (params.Has("probabilities"))
+        params.Get<arma::mat>("probabilities") = std::move(probabilities);
     }
-    if (params.Has("predictions"))
-      params.Get<arma::Row<size_t>>("predictions") = std::move(predictions);
-    if (params.Has("probabilities"))
-      params.Get<arma::mat>("probabilities") = std::move(probabilities);
+    if (params.Has("training"))
+      dasgd::cli::SaveAccounts(params, trained, accuracy);
   });
 }

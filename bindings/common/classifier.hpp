@@ -9,6 +9,7 @@
 #ifndef DASGD_BINDINGS_COMMON_CLASSIFIER_HPP
 #define DASGD_BINDINGS_COMMON_CLASSIFIER_HPP
 
+#include "confusion.hpp"
 #include "labels.hpp"
 
 namespace dasgd {
@@ -131,29 +132,29 @@ inline void CheckTestDimensions(mlpack::util::Params& params,
       "the model, " + PRINT_PARAM_STRING("input_model"));
 }
 
-//! Tell, for each class and for all, how many predictions are right.
-inline void PrintAccuracy(const arma::Row<size_t>& predictions,
-                          const arma::Row<size_t>& labels,
-                          const std::set<size_t>& classes)
+//! The numbers from 0 on, so many.
+inline std::set<size_t> FirstNumbers(const size_t count)
 {
-  using mlpack::Log::Info;
-  const auto tell = [](const std::string& of, const size_t right,
-                       const size_t points)
-  {
-    Info << of << " is " << double(right) / double(points) << " (" << right
-        << " of " << points << ")." << std::endl;
-  };
-  for (const size_t label : classes)
-  {
-    const size_t points = arma::accu(labels == label);
-    if (points > 0)
-    {
-      tell("Accuracy for points with label " + std::to_string(label),
-          arma::accu(labels == label && predictions == label), points);
-    }
-  }
-  tell("Total accuracy for all points", arma::accu(predictions == labels),
-      labels.n_elem);
+  std::set<size_t> numbers;
+  for (size_t i = 0; i < count; ++i)
+    numbers.insert(numbers.end(), i);
+  return numbers;
+}
+
+/**
+ * With labels of the test points, print how many predictions are right.
+ *
+ * @return The part that is, from 0 to 1; not a number without labels.
+ */
+inline double PrintAccuracy(mlpack::util::Params& params,
+                            const arma::Row<size_t>& predictions,
+                            const std::set<size_t>& classes)
+{
+  if (!params.Has("test_labels"))
+    return arma::datum::nan;
+  const auto& labels = params.Get<arma::Row<size_t>>("test_labels");
+  std::cout << ConfusionText(predictions, labels, classes) << std::flush;
+  return Accuracy(predictions, labels);
 }
 
 } // namespace cli

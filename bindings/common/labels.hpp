@@ -85,15 +85,32 @@ inline void CheckRange(const arma::Row<size_t>& labels,
   }
 }
 
+//! Labels must be 0 and 1.
+inline void CheckBinary(const arma::Row<size_t>& labels,
+                        const std::string& name)
+{
+  const std::set<size_t> known(labels.begin(), labels.end());
+  if (known == std::set<size_t>{ 1, 2 })
+  {
+    throw std::invalid_argument("The labels in " + name + " are 1 and 2, but "
+        "must be 0 and 1; subtract 1, e.g. by 'awk \'{ print $1 - 1 }\''!");
+  }
+  CheckRange(labels, 2, name, "for more classes see "
+      "mlpack_dasgd_softmax_regression");
+}
+
 //! No point may hold what is not a number.
 inline void CheckFinite(const arma::mat& data, const std::string& name)
 {
   if (data.is_finite())
     return;
   const arma::uvec bad = arma::find_nonfinite(data);
+  std::ostringstream value;
+  value << data[bad[0]];
   throw std::invalid_argument("The data in " + name + " must be finite, but "
       "row " + std::to_string(bad[0] / data.n_rows + 1) + ", column " +
-      std::to_string(bad[0] % data.n_rows + 1) + " is not!");
+      std::to_string(bad[0] % data.n_rows + 1) + " is " + value.str() +
+      "; fill it in, or take the row out!");
 }
 
 //! The labels that occur on any rank, in order.
@@ -112,6 +129,20 @@ inline std::set<size_t> AllLabels(const arma::Row<size_t>& labels)
     size_t label;
     while (text >> label)
       all.insert(label);
+  }
+  return all;
+}
+
+//! There must be two classes at least, over all ranks.  Collective.
+inline std::set<size_t> RequireClasses(const arma::Row<size_t>& labels,
+                                       const std::string& name)
+{
+  const std::set<size_t> all = AllLabels(labels);
+  if (all.size() < 2)
+  {
+    throw std::invalid_argument("All labels in " + name + " are " +
+        (all.empty() ? "missing" : std::to_string(*all.begin())) + "; at least "
+        "2 classes are needed!");
   }
   return all;
 }

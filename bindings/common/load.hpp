@@ -8,11 +8,16 @@
 #ifndef DASGD_BINDINGS_COMMON_LOAD_HPP
 #define DASGD_BINDINGS_COMMON_LOAD_HPP
 
+#include <data/idx_file.hpp>
+#include <data/text_file.hpp>
+
 #include <mlpack/core.hpp>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -26,6 +31,26 @@ namespace cli {
 // Up to mlpack 4.6 loading and saving are in a namespace of their own.
 namespace files { using namespace mlpack; using namespace mlpack::data; }
 
+//! What a file's name ends in, in small letters, from the last point on.
+inline std::string Ending(const std::string& path)
+{
+  std::string ending = path.substr(std::min(path.size(), path.rfind('.')));
+  for (char& c : ending)
+    c = (c >= 'A' && c <= 'Z') ? char(c - 'A' + 'a') : c;
+  return ending;
+}
+
+//! Is it a text in Armadillo's own format, which begins with a header?
+inline bool IsArmadilloText(const std::string& path)
+{
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
+    return false; // A pipe can be read only once.
+  char begin[5] = { };
+  std::ifstream(path, std::ios::binary).read(begin, sizeof(begin));
+  return std::memcmp(begin, "ARMA_", sizeof(begin)) == 0;
+}
+
 //! Why a file cannot be read; empty if it can.
 inline std::string ReadProblem(const std::string& path)
 {
@@ -33,75 +58,141 @@ inline std::string ReadProblem(const std::string& path)
   std::ifstream file(path);
   if (!file)
     return std::strerror(errno);
+  struct stat status;
+  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
+      !S_ISDIR(status.st_mode))
+    return ""; // A pipe can be read only once.
   file.peek();
   return file.bad() ? "it is no file that can be read" :
       file.eof() ? "the file is empty" : "";
 }
 
-/**
- * Look through a text for what mlpack's loader would take for zeros without a
- * word: words, headers, missing values and lines that are too short.
- *
- * @return What is wrong; empty if nothing is.
- */
-inline std::string TextProblem(const std::string& path)
+//! Memory that can be had now, in bytes; 0 if the system does not tell.
+inline std::uint64_t FreeMemory()
 {
-  std::ifstream file(path, std::ios::binary);
-  std::string line;
-  size_t columns = 0;
-  for (size_t number = 1; std::getline(file, line); ++number)
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  while (file >> word)
   {
-    const std::string where = "line " + std::to_string(number);
-    // Armadillo's own format has a header of its own.
-    if (number == 1 && line.compare(0, 5, "ARMA_") == 0)
-      return "";
-    // Digits, signs, exponents, and what "nan" and "inf" consist of.
-    const size_t at = line.find_first_not_of("0123456789+-.,;eE \t\r"
-        "nNaAiIfF");
-    if (at != std::string::npos)
-    {
-      const size_t found = line.find_last_of(",; \t", at);
-      const size_t begin = (found == std::string::npos) ? 0 : found + 1;
-      const size_t end = std::min(std::min(line.size(), begin + 20),
-          line.find_first_of(",; \t\r", at));
-      return where + " has '" + line.substr(begin, end - begin) + "' where a "
-          "number should be" + (number == 1 ? "; if it is a header, take it "
-          "out" : "");
-    }
-
-    // Values: between commas, or else between blanks.
-    const bool commas = line.find_first_of(",;") != std::string::npos;
-    size_t count = 0;
-    bool inValue = false, missing = false;
-    for (const char c : line)
-    {
-      const bool comma = (c == ',' || c == ';');
-      const bool blank = (c == ' ' || c == '\t' || c == '\r');
-      missing = missing || (comma && !inValue);
-      if (commas ? comma : blank)
-      {
-        count += inValue;
-        inValue = false;
-      }
-      else if (!blank)
-        inValue = true;
-    }
-    if (commas && !inValue)
-      missing = true;
-    count += inValue;
-    if (missing)
-      return where + " lacks a value between two commas";
-    if (count == 0)
-      continue; // An empty line, as at the end of many files.
-    if (columns == 0)
-      columns = count;
-    if (count != columns)
-    {
-      return where + " has " + std::to_string(count) + " values, but those "
-          "before have " + std::to_string(columns);
-    }
+    std::uint64_t kilobytes = 0;
+    if (word == "MemAvailable:" && file >> kilobytes)
+      return kilobytes * 1024;
   }
-  return "";
+  return 0;
+}
+
+//! Ranks on this machine, as the launcher tells; 1 without one.
+inline std::uint64_t RanksOnMachine()
+{
+  for (const char* name : { "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+      "PMI_LOCAL_SIZE" })
+  {
+    const char* const value = std::getenv(name);
+    if (value)
+      return std::uint64_t(std::max(1, std::atoi(value)));
+  }
+  return 1;
+}
+
+//! A size in words.
+inline std::string SizeText(const double bytes)
+{
+  char text[32];
+  std::snprintf(text, sizeof(text), bytes >= 1e9 ? "%.1f GB" : "%.0f MB",
+      bytes / (bytes >= 1e9 ? 1e9 : 1e6));
+  return text;
+}
+
+//! Throw if a matrix will not fit into memory, once for each rank.
+inline void CheckMemory(const size_t rows, const size_t cols)
+{
+  const double each = double(rows) * double(cols) * sizeof(double);
+  const double ranks = double(RanksOnMachine());
+  const double free = double(FreeMemory());
+  if (free > 0 && each * ranks > free)
+  {
+    throw std::runtime_error(std::to_string(cols) + " points of " +
+        std::to_string(rows) + " values take " + SizeText(each) +
+        (ranks > 1 ? " on each of " + std::to_string(size_t(ranks)) + " ranks" :
+        "") + ", but this machine has " + SizeText(free) + " left; " +
+        (ranks > 1 ? "start fewer ranks, or use --sharded" :
+        "use a machine with more memory, or fewer points"));
+  }
+}
+
+/**
+ * A line on a terminal that tells how far a file has been read, if that takes
+ * longer than a second; it is gone at the end.
+ */
+class ReadingLine
+{
+ public:
+  explicit ReadingLine(const std::string& path) :
+      name(path.substr(path.find_last_of('/') + 1)),
+      start(std::chrono::steady_clock::now())
+  {
+    const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK") ?
+        std::getenv("OMPI_COMM_WORLD_RANK") : std::getenv("PMI_RANK");
+    show = (!rank || std::string(rank) == "0") && (isatty(STDERR_FILENO) ||
+        std::getenv("DASGD_TERMINAL"));
+  }
+
+  ~ReadingLine()
+  {
+    if (width > 0)
+      std::fputs(("\r" + std::string(width, ' ') + "\r").c_str(), stderr);
+  }
+
+  ReadingLine(const ReadingLine&) = delete;
+  ReadingLine& operator=(const ReadingLine&) = delete;
+
+  void operator()(const double part)
+  {
+    if (!show || std::chrono::steady_clock::now() - start <
+        std::chrono::seconds(1))
+      return;
+    const std::string line = "reading " + name + ": " +
+        std::to_string(int(100 * part)) + " %";
+    width = line.size();
+    std::fputs(("\r" + line).c_str(), stderr);
+    std::fflush(stderr);
+  }
+
+ private:
+  std::string name;
+  std::chrono::steady_clock::time_point start;
+  bool show;
+  size_t width = 0;
+};
+
+/**
+ * Read a text of numbers.
+ *
+ * @param turn Should the lines of the file become columns?
+ */
+inline arma::mat LoadText(const std::string& path, const bool turn)
+{
+  const TextFile file(path);
+  const TextMatrix text(file.begin(), file.end());
+  CheckMemory(text.Columns(), text.Lines());
+  ReadingLine line(path);
+  arma::mat matrix = text.Read([&](const double part) { line(part); });
+  if (!turn)
+    arma::inplace_trans(matrix);
+  return matrix;
+}
+
+//! Put values into a vector, whether the file has them in a line or a column.
+template<typename VecType>
+void Assign(VecType& to, arma::mat&& values)
+{
+  if (values.n_rows != 1 && values.n_cols != 1)
+  {
+    throw std::runtime_error("it has " + std::to_string(values.n_rows) +
+        " values in each line, but one is expected");
+  }
+  to.set_size(values.n_elem);
+  std::copy(values.begin(), values.end(), to.begin());
 }
 
 // mlpack 4.8 has other functions to load and save; these are in all versions.
@@ -123,8 +214,7 @@ std::string LoadMatrix(const std::string& path,
 {
   using ElemType = typename MatType::elem_type;
   constexpr bool vector = MatType::is_row || MatType::is_col;
-  const size_t length = path.size();
-  const bool binary = length > 4 && path.compare(length - 4, 4, ".bin") == 0;
+  const bool binary = Ending(path) == ".bin";
   if constexpr (std::is_same<ElemType, size_t>::value)
   {
     // Text is read as what it says: -1 or 0.5 must not become an index.
@@ -151,19 +241,43 @@ std::string LoadMatrix(const std::string& path,
       return "";
     }
   }
-  const std::string ending = path.substr(std::min(length, path.rfind('.')));
-  if (ending == ".csv" || ending == ".tsv" || ending == ".txt")
+  const std::string ending = Ending(path);
+  try
   {
-    const std::string problem = TextProblem(path);
-    if (!problem.empty())
-      return problem;
+    const bool text = (ending == ".csv" || ending == ".tsv" ||
+        ending == ".txt") && !IsArmadilloText(path);
+    if constexpr (std::is_same<ElemType, double>::value)
+    {
+      size_t width, height;
+      if constexpr (vector)
+      {
+        if (text || IsIdxFile(path))
+        {
+          Assign(matrix, text ? LoadText(path, true) :
+              arma::conv_to<arma::mat>::from(LoadIdxLabels(path)));
+          return "";
+        }
+      }
+      else if (text || IsIdxFile(path))
+      {
+        matrix = text ? LoadText(path, turn) : LoadIdxImages(path, width,
+            height);
+        if (!text && !turn)
+          arma::inplace_trans(matrix);
+        return "";
+      }
+    }
+  }
+  catch (const std::runtime_error& e)
+  {
+    return e.what();
   }
   bool loaded;
   if constexpr (vector)
     loaded = files::Load(path, matrix, false);
   else
     loaded = files::Load(path, matrix, false, turn);
-  return loaded ? "" : "give numbers as .csv, .tsv, .txt, .arff or .bin";
+  return loaded ? "" : "give numbers as .csv, .tsv, .txt, .arff, .bin or IDX";
 }
 
 /**
@@ -191,8 +305,7 @@ bool SaveMatrix(const std::string& path,
   if (!saved)
     return false;
 
-  const std::string ending = path.substr(std::min(path.size(),
-      path.rfind('.')));
+  const std::string ending = Ending(path);
   std::ifstream file(path, std::ios::binary);
   if (ending == ".bin")
   {

@@ -8,10 +8,13 @@
 #ifndef DASGD_BINDINGS_COMMON_TRAIN_HPP
 #define DASGD_BINDINGS_COMMON_TRAIN_HPP
 
+#include "file_claims.hpp"
+#include "job.hpp"
 #include "optimize.hpp"
 #include "ranks.hpp"
 
 #include <dasgd.hpp>
+#include <dasgd/core/history_file.hpp>
 #include <dasgd/core/history_trace.hpp>
 #include <dasgd/core/whole_file.hpp>
 
@@ -28,12 +31,9 @@ enum class Batch { Sum, Mean };
 //! Which other parameter names the same file; empty if none does.
 inline std::string AlsoFor(const std::string& name, const std::string& path)
 {
-  std::error_code ignored;
-  const auto real = [&](const std::string& given)
-  {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(given,
-        ignored), ignored).string();
-  };
+  const std::string real = FileIdentity(path);
+  if (real.empty())
+    return "";
   // The command line as it was given: how parameters keep the names of files
   // is the front end's business.
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -46,7 +46,7 @@ inline std::string AlsoFor(const std::string& name, const std::string& path)
     const std::string option = joined ? word.substr(0, equals) : before;
     const std::string value = joined ? word.substr(equals + 1) : word;
     if (!value.empty() && option != "--" + name && !option.empty() &&
-        option[0] == '-' && real(value) == real(path))
+        option[0] == '-' && FileIdentity(value) == real)
       return option;
     before = word;
   }
@@ -66,6 +66,8 @@ inline void CheckTraining(mlpack::util::Params& params)
       "step size must be a finite number of at least 0");
   RequireParamValue<int>(params, "batch_size", [](int x) { return x > 0; },
       true, "batch size must be greater than zero");
+  RequireParamValue<int>(params, "threads", [](int x) { return x > 0; }, true,
+      "number of threads must be greater than zero");
   RequireParamValue<int>(params, "max_iterations",
       [](int x) { return x >= 0; }, true,
       "maximum number of iterations must be positive or zero");
@@ -82,15 +84,15 @@ inline void CheckTraining(mlpack::util::Params& params)
   {
     if (params.Has(name) && !params.Has("checkpoint_file"))
     {
-      throw std::invalid_argument("'--" + std::string(name) + "' is of use "
-          "only with '--checkpoint_file'; give that as well!");
+      throw std::invalid_argument("'--" + std::string(name) + "' needs "
+          "'--checkpoint_file'; give that as well!");
     }
   }
   if (params.Has("restarts") && params.Get<int>("ranks") < 2)
   {
-    throw std::invalid_argument("'--restarts' is of use only with '--ranks' of "
-        "2 and more: others are not started by this program, and cannot be "
-        "started again by it; give '--ranks', without mpirun!");
+    throw std::invalid_argument("'--restarts' needs '--ranks' of at least 2: "
+        "this program can restart only the processes that it started; give "
+        "'--ranks', without mpirun!");
   }
   RequireParamInSet<std::string>(params, "update",
       { "sgd", "momentum", "adam" }, true, "unknown update");
@@ -128,7 +130,7 @@ inline void CheckTraining(mlpack::util::Params& params)
 
   std::string problem;
   for (const std::string name : { "report_file", "trace_file",
-      "checkpoint_file" })
+      "history_file", "checkpoint_file" })
   {
     const std::string path = params.Get<std::string>(name);
     if (path.empty() || Rank() != 0)
@@ -194,14 +196,52 @@ inline size_t Seed(mlpack::util::Params& params)
   return size_t(seed);
 }
 
-//! Set an optimizer up as the parameters say, train, and keep the accounts.
+//! What is known of a training when it is over.
+struct Trained
+{
+  //! Its steps are along the mean gradient of a batch, as the options say.
+  Report report;
+  History history;
+  //! The loss of the last epoch, for each point.
+  double meanLoss = 0;
+  size_t batchSize = 0;
+  size_t seed = 0;
+};
+
+//! What to say of a training that diverged.
+inline std::string DivergenceText(const Report& report,
+                                  const std::string& checkpoint)
+{
+  const double limit = report.StepLimit();
+  // One digit, rounded down.
+  const double most = (limit > 0 && limit < report.stepSize) ? limit :
+      report.stepSize / 10;
+  const double unit = std::pow(10, std::floor(std::log10(most)));
+  std::string text = "Training diverged on rank " +
+      std::to_string(report.stopRank) + " at step " +
+      std::to_string(report.stopStep);
+  if (report.stepSize > 0)
+  {
+    text += "; try --step_size " + report::Short(std::floor(most / unit *
+        (1 + 1e-9)) * unit);
+  }
+  if (!checkpoint.empty() && std::filesystem::exists(checkpoint))
+  {
+    text += " and --restart; '" + checkpoint + "' keeps the last state that "
+        "was finite";
+  }
+  return text + "!";
+}
+
+//! Set an optimizer up as the parameters say, and train.
 template<typename OptimizerType, typename TrainType>
-void TrainWith(OptimizerType& optimizer,
-               mlpack::util::Params& params,
-               const size_t points,
-               const size_t seed,
-               const Batch kind,
-               TrainType&& train)
+Trained TrainWith(OptimizerType& optimizer,
+                  mlpack::util::Params& params,
+                  const size_t points,
+                  const size_t seed,
+                  const Batch kind,
+                  const Tags& tags,
+                  TrainType&& train)
 {
   optimizer.BatchSize() = size_t(params.Get<int>("batch_size"));
   optimizer.Tolerance() = params.Get<double>("tolerance");
@@ -213,7 +253,14 @@ void TrainWith(OptimizerType& optimizer,
   optimizer.Seed() = seed;
   const std::string checkpoint = params.Get<std::string>("checkpoint_file");
   optimizer.Checkpoint(checkpoint, params.Get<double>("checkpoint_every"));
+  optimizer.CheckpointTags() = JobTags(params, tags);
   optimizer.Restart() = params.Has("restart");
+  const size_t epochs = size_t(params.Get<int>("epochs"));
+  optimizer.Messages().stepSize = "--step_size";
+  optimizer.Messages().maxIterations = (epochs > 0) ? "--epochs" :
+      "--max_iterations";
+  optimizer.Messages().restart = "--restart";
+  optimizer.Messages().advice = false; // Told below, with names of options.
   if (!checkpoint.empty() && Rank() == 0)
     SayOnTermination(checkpoint);
   size_t total = points, fewest = points;
@@ -233,23 +280,29 @@ void TrainWith(OptimizerType& optimizer,
   // Adam's own step size for Adam.
   const double batch = double(optimizer.BatchSize());
   const bool adam = params.Get<std::string>("update") == "adam";
-  optimizer.StepSize() = params.Get<double>("step_size");
+  const double given = params.Get<double>("step_size");
   const bool sums = (kind == Batch::Sum) && !adam;
+  double factor = 1;
   if (ensmallen::dividesStep && !sums)
-    optimizer.StepSize() *= batch;
+    factor = batch;
   else if (!ensmallen::dividesStep && sums)
-    optimizer.StepSize() /= batch;
+    factor = 1 / batch;
+  optimizer.StepSize() = given * factor;
 
-  const size_t epochs = size_t(params.Get<int>("epochs"));
   optimizer.MaxIterations() = (epochs > 0) ? epochs * total :
       size_t(params.Get<int>("max_iterations"));
-  const std::string trace = params.Get<std::string>("trace_file");
-  optimizer.RecordHistory() = !trace.empty();
+  optimizer.RecordHistory() = !params.Get<std::string>("trace_file").empty() ||
+      !params.Get<std::string>("history_file").empty();
+  // Objectives become sums over points.
+  const double scale = (kind == Batch::Mean) ? batch : 1;
 
   {
+    // One thread unless asked for more: OpenBLAS would use all cores, which
+    // takes longer for matrices of the size of a batch.
+    const BlasThreads threads = BlasThreads::AtMost(
+        size_t(params.Get<int>("threads")));
     ProgressLine progress(params.Has("progress") && Rank() == 0 && OnTerminal(),
-        total, optimizer.MaxIterations(), optimizer.BatchSize(),
-        kind == Batch::Mean ? batch : 1);
+        total, optimizer.MaxIterations(), optimizer.BatchSize(), scale);
     if (Ranks() > 1 && mpi::Tolerant())
     {
       // Without rank 0 there is nobody to write what the others would compute.
@@ -277,21 +330,87 @@ void TrainWith(OptimizerType& optimizer,
     }
   }
 
-  mlpack::Log::Info << optimizer.Report() << std::endl;
-  if (optimizer.Report().reason == StopReason::NonFinite)
+  Trained trained;
+  trained.report = optimizer.Report();
+  trained.report.stepSize = given;
+  trained.report.stepScale *= factor;
+  trained.history = optimizer.History();
+  trained.meanLoss = scale * trained.report.objective / double(total);
+  trained.batchSize = optimizer.BatchSize();
+  trained.seed = seed;
+  if (trained.report.reason == StopReason::NonFinite)
   {
-    std::ostringstream step;
-    step << params.Get<double>("step_size");
-    throw std::runtime_error("The training diverged (" +
-        optimizer.Report().Reason() + "); give a smaller '--step_size' than " +
-        step.str() + "!");
+    mlpack::Log::Info << trained.report << std::endl;
+    throw std::runtime_error(DivergenceText(trained.report, checkpoint));
   }
+  if (Rank() == 0 && trained.report.PausedLong())
+  {
+    mlpack::Log::Warn << "gradients took less time than an exchange, so that "
+        << "they were stale (S_avg " << report::Short(
+        trained.report.StalenessAverage()) << "); take a larger --batch_size, "
+        << "fewer ranks, or a smaller --step_size." << std::endl;
+  }
+  return trained;
+}
+
+/**
+ * Train a model with DASGD.
+ *
+ * @param points Points that this rank holds.
+ * @param seed See Seed().
+ * @param kind What the model's function gives for a batch.
+ * @param tags What a checkpoint is tied to besides the options; see DataTags().
+ * @param train Called as train(optimizer): hands it to the model.
+ */
+template<typename TrainType>
+Trained Train(mlpack::util::Params& params,
+              const size_t points,
+              const size_t seed,
+              const Batch kind,
+              const Tags& tags,
+              TrainType&& train)
+{
+  if (!params.Has("sharded") && points < Ranks())
+  {
+    throw std::invalid_argument("The training data has " +
+        std::to_string(points) + " points, too few for " +
+        std::to_string(Ranks()) + " ranks; start at most " +
+        std::to_string(points) + " ('--ranks')!");
+  }
+  const std::string update = params.Get<std::string>("update");
+  if (update == "momentum")
+  {
+    DASGD<ens::MomentumUpdate> optimizer;
+    return TrainWith(optimizer, params, points, seed, kind, tags, train);
+  }
+  if (update == "adam")
+  {
+    DASGD<ens::AdamUpdate> optimizer;
+    return TrainWith(optimizer, params, points, seed, kind, tags, train);
+  }
+  DASGD<> optimizer;
+  return TrainWith(optimizer, params, points, seed, kind, tags, train);
+}
+
+/**
+ * Print and write what is known of a training, on rank 0.
+ *
+ * @param accuracy On test points, from 0 to 1; not a number if there are none.
+ */
+inline void SaveAccounts(mlpack::util::Params& params,
+                         const Trained& trained,
+                         const double accuracy)
+{
   if (Rank() != 0)
     return;
+  mlpack::Log::Info << trained.report << "mean loss "
+      << report::Short(trained.meanLoss) << ", step size "
+      << report::Short(trained.report.stepSize) << ", batch size "
+      << trained.batchSize << ", seed " << trained.seed << std::endl;
   // What cannot be written now must not cost the model.
-  const auto save = [](const std::string& name, const std::string& path,
-                       const auto& action)
+  const auto save = [&](const std::string& name, const auto& action)
   {
+    const std::string path = params.Get<std::string>(name);
     if (path.empty())
       return;
     try
@@ -304,54 +423,23 @@ void TrainWith(OptimizerType& optimizer,
           << std::endl;
     }
   };
-  save("report_file", params.Get<std::string>("report_file"),
-      [&](const std::string& path)
+  save("report_file", [&](const std::string& path)
   {
+    const Tags more = {
+        { "program", report::JsonString("mlpack_" + params.BindingName()) },
+        { "versions", VersionsJson() },
+        { "update", report::JsonString(params.Get<std::string>("update")) },
+        { "batch_size", std::to_string(trained.batchSize) },
+        { "seed", std::to_string(trained.seed) },
+        { "mean_loss", report::JsonNumber(trained.meanLoss) },
+        { "test_accuracy", report::JsonNumber(accuracy) } };
     SaveFile(path, [&](std::ostream& out)
-        { out << optimizer.Report().Json() << "\n"; });
+        { out << trained.report.Json(more); });
   });
-  save("trace_file", trace, [&](const std::string& path)
-      { SaveTrace(optimizer.History(), path); });
-}
-
-/**
- * Train a model with DASGD.
- *
- * @param points Points that this rank holds.
- * @param seed See Seed().
- * @param kind What the model's function gives for a batch.
- * @param train Called as train(optimizer): hands it to the model.
- */
-template<typename TrainType>
-void Train(mlpack::util::Params& params,
-           const size_t points,
-           const size_t seed,
-           const Batch kind,
-           TrainType&& train)
-{
-  if (!params.Has("sharded") && points < Ranks())
-  {
-    throw std::invalid_argument("The training data has " +
-        std::to_string(points) + " points, which cannot be divided over " +
-        std::to_string(Ranks()) + " ranks; start at most " +
-        std::to_string(points) + " ('--ranks')!");
-  }
-  const std::string update = params.Get<std::string>("update");
-  if (update == "momentum")
-  {
-    DASGD<ens::MomentumUpdate> optimizer;
-    TrainWith(optimizer, params, points, seed, kind, train);
-  }
-  else if (update == "adam")
-  {
-    DASGD<ens::AdamUpdate> optimizer;
-    TrainWith(optimizer, params, points, seed, kind, train);
-  }
-  else
-  {
-    DASGD<> optimizer;
-    TrainWith(optimizer, params, points, seed, kind, train);
-  }
+  save("trace_file", [&](const std::string& path)
+      { SaveTrace(trained.history, path); });
+  save("history_file", [&](const std::string& path)
+      { SaveHistory(trained.history, path); });
 }
 
 } // namespace cli

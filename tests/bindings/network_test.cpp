@@ -8,6 +8,7 @@
  */
 #include <ffn/serializable.hpp>
 
+#include <common/load.hpp>
 #include <ffn/network.hpp>
 
 #include <algorithm>
@@ -311,4 +312,14 @@ TEST_CASE("Networks in single precision", "[network]")
       ParseShape("5x5x1"));
   REQUIRE(LayerTable(network) == LayerTable(Built({ "5x5x1",
       "conv:2x3x3 relu leakyrelu linear:3 logsoftmax" })));
+}
+
+TEST_CASE("A matrix that does not fit into memory is refused", "[load]")
+{
+  CHECK_NOTHROW(dasgd::cli::CheckMemory(784, 1000));
+  // 2^53 bytes: no machine has them.
+  CHECK_THROWS_WITH(dasgd::cli::CheckMemory(size_t(1) << 20, size_t(1) << 30),
+      Catch::Matchers::ContainsSubstring("1073741824 points of 1048576 values "
+      "take 9007199.3 GB") && Catch::Matchers::ContainsSubstring("but this "
+      "machine has "));
 }

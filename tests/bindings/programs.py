@@ -386,6 +386,16 @@ def make_data():
             write(data(word + ".csv"), text_of(bad))
         bad[4][2] = "shirt"
         write(data("words.csv"), text_of(bad))
+        for number, word in enumerate(NO_NUMBERS):
+            bad[4][2] = word
+            write(data("no_number_%d.csv" % number), text_of(bad))
+        write(data("semicolons.csv"), text_of(rows, ";"))
+        write(data("decimal_commas.csv"), text_of(rows, ";").replace(".", ","))
+        write(data("bom.csv"), b"\xef\xbb\xbf" + text_of(rows).encode())
+        write(data("binary.csv"), gzip.compress(text_of(rows).encode()))
+        write(data("one_two.csv"), text_of([x + 1] for x in two))
+        write(data("no_number_labels.csv"),
+              text_of([x] for x in two[:-1] + ["7A"]))
         write(data("train.xyz"), text_of(rows))
         write(data("cut-images-idx3-ubyte"), idx_of(images[:few])[:-100])
         packed = gzip.compress(idx_of(images[:few]))
@@ -747,6 +757,41 @@ def inputs(folder):
                    "as from csv" % ending, result)
 
 
+def separators(folder):
+    """Other separators and marks make no difference."""
+    models = []
+    for name in ("train.csv", "semicolons.csv", "bom.csv"):
+        well([our(SOFTMAX)] + given(SOFTMAX, training_file=data(name), seed=3,
+                                    report_file=None, trace_file=None), folder)
+        models.append(content(folder, "model.bin"))
+    expect(models[0] == models[1] == models[2], "the same model")
+
+
+def idx_everywhere(folder):
+    """IDX files in every program, compressed or not."""
+    for program in PROGRAMS:
+        predictions = []
+        for end in ("", ".gz"):
+            images, labels = (data("train-%s-ubyte%s" % (kind, end)) for kind
+                              in ("images-idx3", "labels-idx1"))
+            words = given(program, training_file=images, labels_file=labels,
+                          test_file=images, test_labels_file=labels, epochs=3,
+                          seed=3)
+            if program == LR:
+                result = run([str(x) for x in [our(program)] + words], folder)
+                expect(result.status == 1 and "from 0 to 1" in result.err,
+                       "labels of IDX files that are read", result)
+                continue
+            well([our(program)] + words, folder)
+            predictions.append(numbers(folder, "predictions.csv"))
+        if predictions:
+            expect(predictions[0] == predictions[1] and
+                   len(predictions[0]) == 300, "300 predictions, the same")
+
+
+case("separators", "semicolons and a byte order mark are read", separators,
+     light=True)
+case("idx", "all programs read IDX files", idx_everywhere, light=True)
 case("inputs", "CSV, TSV, text, ARFF and binary, labels apart or as the last "
      "column, are all the same", inputs)
 
@@ -794,8 +839,9 @@ for program_ in PROGRAMS:
 #
 
 SHARED_OPTIONS = ("step_size batch_size max_iterations tolerance update "
-                  "topology sharing ranks sharded report_file trace_file "
-                  "progress seed help info verbose version").split()
+                  "topology sharing ranks threads sharded report_file "
+                  "trace_file history_file checkpoint_file checkpoint_every "
+                  "restart restarts wire_format epochs progress seed help info verbose version").split()
 OPTIONS = {
     LR: "training_file labels_file lambda input_model_file output_model_file "
         "test_file test_labels_file predictions_file probabilities_file "
@@ -935,14 +981,15 @@ def test_accuracy(folder):
         result = well([our(program)] + training(program, epochs=2) +
                       ["--test_file", data("test.csv"), "--test_labels_file",
                        labels_of(program, "test"), "--predictions_file",
-                       "p.csv", "--output_model_file", "model.bin",
-                       "--verbose"], folder)
+                       "p.csv", "--output_model_file", "model.bin"],
+                      folder)
         truth = numbers(labels_of(program, "test"))
         right = round(share(numbers(folder, "p.csv"), truth) * len(truth))
-        found = re.search(r"Total accuracy for all points is (\S+) \((\d+) of "
-                          r"(\d+)\)", result.out + result.err)
-        expect(found and int(found.group(2)) == right and
-               int(found.group(3)) == len(truth),
+        found = re.search(r"test accuracy \S+ % \((\d+) of (\d+)\)",
+                          result.out)
+        expect(found and int(found.group(1)) == right and
+               int(found.group(2)) == len(truth) and
+               "confusion matrix" in result.out,
                "an accuracy of %d of %d from %s" % (right, len(truth),
                                                     program), result)
 
@@ -984,6 +1031,10 @@ case("manuals", "every program has a manual page, which man reads without a "
 #
 # Mistakes.
 #
+
+# Each of them was once read as a number.
+NO_NUMBERS = ("NA", ".", "n", "1e", "1.5f", "7A", "")
+
 
 def given(program, **changes):
     """Options of a run that would succeed, but for the changes; None leaves an
@@ -1120,9 +1171,6 @@ mistake("half_label_ffn", FFN, lambda: given(FFN,
 mistake("half_label_column", LR, lambda: given(
         LR, training_file=data("half_column.csv"), labels_file=None),
         "'--training_file (-t)'", "0.5", "row %d" % TRAIN)
-mistake("one_class", SOFTMAX,
-        lambda: given(SOFTMAX, labels_file=data("one_class.csv")),
-        "'--labels_file (-l)'", "at least 2 classes")
 mistake("topology", LR, lambda: given(LR, topology="star"),
         "'--topology (-g)'", "(star)")
 mistake("topology_of_other_size", LR, lambda: given(LR, topology="mesh:3x3"),
@@ -1216,8 +1264,6 @@ mistake("batch_size_zero", FFN, lambda: given(FFN, batch_size=0),
         "'--batch_size (-b)'", "(0)")
 mistake("step_size", SVM, lambda: given(SVM, step_size="-0.1"),
         "'--step_size (-a)'", "-0.1")
-mistake("step_size_nan", LR, lambda: given(LR, step_size="nan"),
-        "'--step_size (-s)'", "nan")
 mistake("lambda", SOFTMAX, lambda: given(SOFTMAX, **{"lambda": "-1"}),
         "'--lambda (-r)'", "-1")
 mistake("update", LR, lambda: given(LR, update="adagrad"), "'--update (-u)'",
@@ -1250,6 +1296,56 @@ mistake("inf_ffn", FFN, lambda: given(FFN, training_file=data("inf.csv")),
         "'--training_file (-t)'", "row 5, column 3")
 mistake("words", LR, lambda: given(LR, training_file=data("words.csv")),
         "'--training_file (-t)'", "words.csv'")
+for number_, word_ in enumerate(NO_NUMBERS):
+    for program_ in PROGRAMS:
+        if program_ == LR or number_ % 4 == 0:
+            mistake("no_number/%s/%d" % (program_[len("mlpack_dasgd_"):],
+                    number_), program_, lambda program=program_,
+                    file="no_number_%d.csv" % number_: given(
+                        program, training_file=data(file)),
+                    "'--training_file (-t)'", "line 5, column 3",
+                    "'%s'" % word_ if word_ else "empty",
+                    ranks=(1, 2) if number_ == 0 else (1,))
+mistake("no_number_labels", LR, lambda: given(
+        LR, labels_file=data("no_number_labels.csv")), "'--labels_file (-l)'",
+        "line %d, column 1" % TRAIN, "'7A'", ranks=(1,))
+mistake("decimal_commas", SOFTMAX, lambda: given(
+        SOFTMAX, training_file=data("decimal_commas.csv")),
+        "line 1, column 1", "decimal points", ranks=(1,))
+mistake("binary_text", FFN, lambda: given(
+        FFN, training_file=data("binary.csv")), "'--training_file (-t)'",
+        "no text", "another kind", ranks=(1,))
+mistake("one_and_two", LR, lambda: given(LR, labels_file=data("one_two.csv")),
+        "'--labels_file (-l)'", "1 and 2", "subtract 1", ranks=(1,))
+for program_ in PROGRAMS:
+    mistake("one_class/" + program_[len("mlpack_dasgd_"):], program_,
+            lambda program=program_: given(
+                program, labels_file=data("one_class.csv")),
+            "'--labels_file (-l)'", "are 1;", "at least 2 classes", ranks=(1,))
+for option_ in ("step_size", "epochs", "batch_size", "tolerance",
+                "checkpoint_every", "threads", "seed", "ranks"):
+    for value_ in ("", "nan", "inf", "0x10", "1,5", "ten"):
+        mistake("value/%s/%s" % (option_, value_ or "empty"), SOFTMAX,
+                lambda option=option_, value=value_: given(
+                    SOFTMAX, **{option: value}), "'--%s" % option_,
+                "('%s')" % value_, "number", ranks=(1,))
+mistake("output_is_input", LR, lambda: given(LR, predictions_file=data(
+        "test.csv")), "'--predictions_file (-P)'", "the input of "
+        "'--test_file (-T)'", ranks=(1,))
+mistake("output_is_input_ffn", FFN, lambda: given(FFN, predictions_file=data(
+        "test.csv")), "'--predictions_file (-P)'", "the input of "
+        "'--test_file (-T)'", ranks=(1,))
+mistake("output_is_model", LR, lambda: given(
+        LR, input_model_file=data("lr.bin"), report_file=data("lr.bin")),
+        "'--report_file'", "the input of '--input_model_file (-m)'", ranks=(1,))
+for output_ in ("report_file", "trace_file", "history_file",
+                "checkpoint_file"):
+    for program_ in (SOFTMAX, FFN):
+        mistake("input_as/%s/%s" % (output_, program_[len("mlpack_dasgd_"):]),
+                program_, lambda program=program_, output=output_: given(
+                    program, **{output: data("train.csv")}),
+                "'--%s'" % output_, "the input of '--training_file (-t)'",
+                ranks=(1,))
 mistake("words_ffn", FFN, lambda: given(FFN, training_file=data("words.csv")),
         "'--training_file (-t)'", "words.csv'")
 for ending_ in ("", ".gz"):
@@ -1273,14 +1369,12 @@ mistake("option", LR, lambda: given(LR, trainin=data("train.csv")),
         "--trainin", "did you mean '--training_file'?")
 mistake("option_near", FFN, lambda: given(FFN, epoch=1), "--epoch",
         "did you mean '--epochs'?")
-mistake("no_number", LR, lambda: given(LR, epochs="ten"), "--epochs", "ten",
-        "int")
 mistake("no_value", LR, lambda: given(LR) + ["--seed"], "--seed")
 mistake("nothing", LR, lambda: [], "'--training_file (-t)'",
         "'--input_model_file (-m)'")
 mistake("info", SVM, lambda: ["--info", "lamda"], "lamda")
-mistake("diverged", FFN, lambda: given(FFN, step_size="1e300"),
-        "'--step_size", "1e+300")
+mistake("diverged", FFN, lambda: given(FFN, step_size="3e300"),
+        "Training diverged on rank ", " at step ", "try --step_size ")
 
 
 # mlpack's own programs know nothing of ranks; the front end does.
@@ -1418,6 +1512,53 @@ def accounts(folder):
                (ranks, len(tracks)), result)
 
 
+def report_words(folder):
+    """The report speaks of what the user gave."""
+    for program in PROGRAMS:
+        labels = {"test_labels_file": labels_of(program, "test")}
+        well([our(program)] + given(program, step_size=0.25, batch_size=16,
+                                    seed=5, **labels), folder)
+        report = json.loads(content(folder, "report.json"))
+        expect(report["program"] == program and report["step_size"] == 0.25 and
+               report["batch_size"] == 16 and report["seed"] == 5 and
+               report["update"] == "sgd" and
+               0 < report["mean_loss"] < 5 and
+               0.3 < report["test_accuracy"] <= 1 and
+               set(report["versions"]) == {"dasgd", "mlpack", "ensmallen",
+                                           "armadillo", "mpi"},
+               "a report in the words of %s, not %s" % (program, report))
+
+
+def one_thread(folder):
+    """One thread unless asked otherwise."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS",
+             "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+    cores = os.cpu_count()
+    for words, chosen, one, two in (
+            ([], [], 1, 1), (["--threads", 2], [], 2, max(1, cores // 2)),
+            ([], ["OPENBLAS_NUM_THREADS=2"], 2, 2)):
+        for ranks, threads in ((1, one), (2, two)):
+            well(["env"] + [word for name in names for word in ("-u", name)] +
+                 chosen + [our(SOFTMAX)] + given(SOFTMAX, ranks=ranks) + words,
+                 folder)
+            used = json.loads(content(folder, "report.json"))["blas_threads"]
+            expect(used in (None, min(threads, cores)),
+                   "%d threads at %d ranks, not %s" % (threads, ranks, used))
+
+
+def history_file(folder):
+    """What is recorded can be looked at."""
+    well([our(SVM)] + given(SVM, ranks=2, history_file="history.txt"), folder)
+    result = well([our("dasgd_history"), "history.txt"], folder)
+    expect("rank" in result.out, "a table", result)
+
+
+case("report", "reports speak of the options that were given", report_words,
+     light=True)
+case("threads", "one thread for linear algebra unless asked for more",
+     one_thread, light=True)
+case("history", "--history_file is what dasgd_history reads", history_file,
+     light=True)
 case("accounts", "--report_file and --trace_file are JSON, of all ranks",
      accounts, light=True)
 
@@ -1720,8 +1861,9 @@ def resumed(folder):
            "a first training with checkpoints")
     model = content(folder, "model.bin")
     again = well(checkpointed(2), folder)
-    expect("going on from the checkpoint state.checkpoint, after %d points; "
-           "nothing is left to do" % (2 * TRAIN) in again.err,
+    expect("resuming from checkpoint state.checkpoint after %d points; "
+           "training is already complete; raise --epochs, or use --restart" %
+           (2 * TRAIN) in again.err,
            "to be told that nothing is left to do", again)
     expect(content(folder, "model.bin") == model, "the same model", again)
     longer = well(checkpointed(3, "--ranks", 2), folder)
@@ -1738,6 +1880,90 @@ def resumed(folder):
            "no other file than these, not %s" % os.listdir(folder), anew)
 
 
+def tied(folder):
+    """A checkpoint is of one job."""
+    well(checkpointed(2), folder)
+    model = content(folder, "model.bin")
+    files = tree(folder)
+    changed = list(numbers(labels_of(SOFTMAX)))
+    changed[TRAIN // 3] = (changed[TRAIN // 3] + 1) % 10
+    write(os.path.join(folder, "labels.csv"),
+          text_of([int(x)] for x in changed))
+    files = tree(folder)
+    for words, name, values in (
+            (["--step_size", 0.5], "--step_size", ("0.002", "0.5")),
+            (["--update", "momentum"], "--update", ("'sgd'", "'momentum'")),
+            (["--batch_size", 16], "--batch_size", ("32", "16")),
+            (["--lambda", 0.5], "--lambda", ("0.01", "0.5")),
+            (["--seed", 4], "--seed", ("3", "4")),
+            (["--no_intercept"], "", ("",)),
+            (["--labels_file", "labels.csv"], "check sum of the labels",
+             ("",))):
+        command = checkpointed(2)
+        for word in words[::2]:
+            if word in command:
+                at = command.index(word)
+                del command[at:at + 2]
+        result = run([str(word) for word in command + words], folder)
+        text = plain(result.err)
+        expect(result.status == 1 and "cannot resume from checkpoint "
+               "state.checkpoint: it is of" in text and name in text and
+               all(value in text for value in values) and
+               "use --restart to start over" in text,
+               "a refusal that names %s" % name, result)
+        expect(content(folder, "model.bin") == model and
+               tree(folder) == files, "the model of before", result)
+    # What is no checkpoint is nobody's to replace.
+    write(os.path.join(folder, "state.checkpoint"), "precious\n")
+    result = run([str(word) for word in checkpointed(1, "--restart")], folder)
+    expect(result.status == 1 and "is not a checkpoint, and is not replaced" in
+           result.err and content(folder, "state.checkpoint") == b"precious\n",
+           "a file that is not replaced", result)
+
+
+def diverged_checkpoint(folder):
+    """What was good before is kept, and the advice is one that works."""
+    well(checkpointed(1), folder)
+    good = content(folder, "state.checkpoint")
+    os.rename(os.path.join(folder, "state.checkpoint"),
+              os.path.join(folder, "kept"))
+    command = [our(FFN)] + given(FFN, step_size="1e300",
+                                 checkpoint_file="state.checkpoint",
+                                 checkpoint_every=0)
+    result = run([str(word) for word in command], folder)
+    there = os.path.exists(os.path.join(folder, "state.checkpoint"))
+    expect(result.status == 1 and "try --step_size " in result.err and
+           (not there or " and --restart; 'state.checkpoint' keeps the last "
+            "state" in plain(result.err)), "advice with --restart", result)
+    expect(good == content(folder, "kept"), "the other file as it was", result)
+
+
+def two_jobs(folder):
+    """Two jobs on one checkpoint: the second is refused."""
+    command = [str(word) for word in checkpointed(100000)]
+    first = start(command, folder, stdout=subprocess.PIPE,
+                  stderr=subprocess.PIPE)
+    try:
+        expect(await_event(lambda: os.path.exists(os.path.join(
+            folder, "state.checkpoint")), 30), "a checkpoint within 30 s")
+        second = run(command, folder)
+        expect(second.status == 1 and "is in use by process %d on " % first.pid
+               in plain(second.err) and "name another file" in second.err,
+               "a refusal that names the process", second)
+    finally:
+        first.kill()
+        first.communicate()
+    # The lock of a process that was killed is nobody's.
+    third = run([str(word) for word in checkpointed(1)], folder)
+    expect(third.status == 0, "a training that resumes it", third)
+
+
+case("checkpoint/tied", "a checkpoint is resumed only by the job that it is of",
+     tied, light=True)
+case("checkpoint/diverged", "a divergence leaves what was good, and says what "
+     "to do", diverged_checkpoint, light=True)
+case("checkpoint/two_jobs", "two jobs do not share a checkpoint", two_jobs,
+     light=True)
 case("checkpoint/resumed", "a training goes on from its checkpoint, at any "
      "number of ranks", resumed, light=True)
 

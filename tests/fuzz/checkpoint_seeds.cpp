@@ -47,6 +47,8 @@ int main(int argc, char** argv)
     state.policyVectors = (ranks == 6) ? 2 : (ranks == 3);
     state.policy = (ranks == 6) ? "Adam" : "";
     state.policyNumbers.assign(ranks == 6, 7);
+    for (size_t i = 0; i < ranks % 4; ++i)
+      state.tags.emplace_back("name " + std::to_string(i), "value");
     const std::vector<double> vector(8, 1.5);
     state.vectors.assign(size_t(state.policyVectors) + 1,
         reinterpret_cast<const std::uint8_t*>(vector.data()));

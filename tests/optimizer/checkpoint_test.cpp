@@ -344,9 +344,9 @@ TEST_CASE("A checkpoint that cannot be used is refused on all ranks",
     INFO(ending << " instead of: " << part);
     CHECK(ending.kind == Ending::InvalidArgument);
     CHECK(Same(ending.text));
-    CHECK(ending.Says("rank 0: cannot go on from the checkpoint "));
+    CHECK(ending.Says("rank 0: cannot resume from checkpoint "));
     CHECK(ending.Says(part));
-    CHECK(ending.Says("Restart() (--restart) to begin anew"));
+    CHECK(ending.Says("Restart() to start over"));
     CHECK(run.probe.calls == 0);
   };
   // Rank 0's file is the one that counts.
@@ -361,11 +361,26 @@ TEST_CASE("A checkpoint that cannot be used is refused on all ranks",
   refuse(other, "it is damaged: it has " + std::to_string(size - 1) +
       " bytes instead of " + std::to_string(size));
   other = bytes;
-  other[8] = 3;
-  refuse(other, "it is of version 3, but this program knows checkpoints up to "
-      "version 2");
-  refuse(std::vector<char>(1000, 'x'), "it is not a checkpoint");
+  other[8] = 4;
+  refuse(other, "it is of version 4, but this program knows checkpoints up to "
+      "version 3");
   refuse(std::vector<char>(), "it is not a checkpoint");
+
+  // What is somebody's file is not replaced, not even with Restart().
+  const std::vector<char> letter(1000, 'x');
+  for (const bool restart : { false, true })
+  {
+    if (Rank() == 0)
+      file.Write(letter);
+    Mortal<ens::VanillaUpdate> run(file.path);
+    run.optimizer.Restart() = restart;
+    const Ending ending = run.Run();
+    INFO(ending);
+    CHECK(ending.kind == Ending::InvalidArgument);
+    CHECK(ending.Says("it is not a checkpoint, and is not replaced; name "
+        "another file, or remove it"));
+    CHECK((Rank() != 0 || file.Read() == letter));
+  }
 
   // Not even with Restart().
   Mortal<ens::VanillaUpdate> device("/dev/null");
@@ -403,6 +418,93 @@ TEST_CASE("A checkpoint that cannot be used is refused on all ranks",
   CHECK(StillWorks());
 }
 
+TEST_CASE("A checkpoint is resumed by the training that it is of only",
+    "[checkpoint]")
+{
+  const Scratch file("tied");
+  const auto prepare = [](auto& run)
+  {
+    run.optimizer.MaxIterations() = 2000;
+    run.optimizer.CheckpointTags() = { { "lambda", "0.5" }, { "data", "a" } };
+  };
+  Mortal<ens::MomentumUpdate> first(file.path, ens::MomentumUpdate(0.5));
+  prepare(first);
+  first.Run();
+  const arma::mat model = first.iterate;
+
+  const auto refuse = [&](auto& run, const std::string& part)
+  {
+    Forget();
+    const Ending ending = run.Run();
+    INFO(ending << " instead of: " << part);
+    CHECK(ending.kind == Ending::InvalidArgument);
+    CHECK(ending.Says("it is of another training: " + part));
+    CHECK(ending.Says("use Restart() to start over"));
+    CHECK(run.probe.calls == 0);
+  };
+  {
+    Mortal<ens::MomentumUpdate> run(file.path, ens::MomentumUpdate(0.5));
+    prepare(run);
+    const double was = run.optimizer.StepSize();
+    run.optimizer.StepSize() = 0.001;
+    refuse(run, "StepSize() was " + dasgd::ExactText(was) + ", but is 0.001");
+    run.optimizer.Messages().stepSize = "--step_size";
+    refuse(run, "--step_size was ");
+    run.optimizer.StepSize() = was;
+    run.optimizer.CheckpointTags()[1].second = "b";
+    refuse(run, "data was a, but is b");
+    run.optimizer.CheckpointTags().pop_back();
+    refuse(run, "data was a, but is nothing");
+    run.optimizer.CheckpointTags() = { { "lambda", "0.5" }, { "data", "a" },
+        { "seed", "1" } };
+    refuse(run, "seed was nothing, but is 1");
+  }
+  {
+    Mortal<ens::MomentumUpdate> run(file.path, ens::MomentumUpdate(0.75));
+    prepare(run);
+    refuse(run, "UpdatePolicy().Momentum() was 0.5, but is 0.75");
+  }
+  {
+    Mortal<ens::VanillaUpdate> run(file.path);
+    prepare(run);
+    refuse(run, "the update policy was ");
+  }
+  // What says how and how long it runs may change.
+  Forget();
+  Mortal<ens::MomentumUpdate> last(file.path, ens::MomentumUpdate(0.5));
+  prepare(last);
+  last.optimizer.Topology() = "ring";
+  last.optimizer.BatchSize() = 7;
+  last.optimizer.Sharing() = dasgd::Sharing::Dynamic;
+  last.optimizer.MaxIterations() = 2000;
+  CHECK(last.Run().kind == Ending::Returned);
+  CHECK(arma::approx_equal(last.iterate, model, "absdiff", 0));
+  Forget();
+}
+
+TEST_CASE("A checkpoint is one training's at a time", "[checkpoint]")
+{
+  const Scratch file("lock");
+  {
+    // Another process would hold it in the same way.
+    std::unique_ptr<dasgd::CheckpointLock> lock;
+    if (Rank() == 0)
+      lock = std::make_unique<dasgd::CheckpointLock>(file.path);
+    Mortal<ens::VanillaUpdate> run(file.path);
+    run.optimizer.MaxIterations() = 2000;
+    const Ending ending = run.Run();
+    INFO(ending);
+    CHECK(ending.kind == Ending::InvalidArgument);
+    CHECK(ending.Says("is in use by process "));
+    CHECK(ending.Says("name another file"));
+  }
+  Mortal<ens::VanillaUpdate> run(file.path);
+  run.optimizer.MaxIterations() = 2000;
+  CHECK(run.Run().kind == Ending::Returned);
+  CHECK_FALSE(fs::exists(file.path + ".lock"));
+  Forget();
+}
+
 TEST_CASE("A checkpoint that cannot be written is a warning", "[checkpoint]")
 {
   const Scratch file("unwritable");
@@ -436,7 +538,8 @@ TEST_CASE("What is not finite takes no checkpoint's place", "[checkpoint]")
   first.Die(50);
   const std::vector<char> good = file.Read();
   Mortal<ens::VanillaUpdate> second(file.path);
-  second.optimizer.StepSize() = 1e200;
+  second.probe.spoil = [](double&, arma::mat& gradient)
+  { gradient.fill(1e300); };
   second.optimizer.Checkpoint(file.path, 1000);
   second.Run();
   CHECK(second.optimizer.Report().reason == dasgd::StopReason::NonFinite);

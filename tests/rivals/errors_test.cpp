@@ -257,6 +257,29 @@ TEMPLATE_TEST_CASE("A gradient or objective that is not finite ends all",
   CHECK(StillWorks());
 }
 
+TEMPLATE_TEST_CASE("A gradient of another shape ends all", "[errors]",
+    DASGD_RIVALS)
+{
+  for (const size_t rows : { size_t(2), size_t(40), size_t(0) })
+  {
+    Endless<TestType> run;
+    run.probe.spoil = [&](double&, arma::mat& gradient)
+    {
+      if (Rank() == Culprit() && run.probe.calls == 5)
+        gradient.set_size(rows, rows > 0 ? 1 : 0);
+    };
+    const Ending ending = run.Run();
+    INFO(ending);
+    CHECK(ending.kind == (Rank() == Culprit() ? Ending::InvalidArgument :
+        Ending::RuntimeError));
+    CHECK(ending.Says("the function made a gradient of " +
+        std::to_string(rows) + " x "));
+    CHECK(ending.Says("but the iterate is "));
+    CHECK(Same(run.iterate));
+    CHECK(StillWorks());
+  }
+}
+
 TEMPLATE_TEST_CASE("A step that is too large diverges as in ens::SGD",
     "[errors]", DASGD_RIVALS)
 {

@@ -60,6 +60,7 @@ struct Sample
     state.policy = "a policy";
     state.policyNumbers = { 5, 6 };
     state.policyVectors = 1;
+    state.tags = { { "lambda", "0.5" }, { "data", "" } };
     for (size_t i = 0; i < 6; ++i)
     {
       iterate.push_back(double(i) + 0.5);
@@ -123,6 +124,7 @@ TEST_CASE("a checkpoint is read as it was written", "[wire]")
   CHECK(read.stopValue == state.stopValue);
   CHECK(read.policy == state.policy);
   CHECK(read.policyNumbers == state.policyNumbers);
+  CHECK(read.tags == state.tags);
   REQUIRE(read.vectors.size() == 2);
   CHECK(std::memcmp(read.vectors[0], sample.iterate.data(), 48) == 0);
   CHECK(std::memcmp(read.vectors[1], sample.velocity.data(), 48) == 0);

@@ -78,6 +78,9 @@ class Report
   //! some rank had applied and which all did without after that.
   std::uint64_t gradientsLost = 0;
 
+  //! Threads that each rank has for linear algebra; 0 if that is not known.
+  std::uint64_t threads = 0;
+
   //! StepSize() at the start, and whether that was AutoStep's choice.
   double stepSize = 0;
   bool autoStep = false;
@@ -127,8 +130,13 @@ class Report
   //! In one line: why the run stopped.
   std::string Reason() const;
 
-  //! The report as a JSON object.
-  std::string Json() const;
+  /**
+   * The report as a JSON object.
+   *
+   * @param more Fields to begin with: names, and values as JSON has them.
+   */
+  std::string Json(const std::vector<std::pair<std::string, std::string>>&
+      more = {}) const;
 };
 
 //! Print the report as a table.

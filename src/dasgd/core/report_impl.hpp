@@ -266,13 +266,16 @@ inline std::string Report::Advice() const
       report::Short(std::floor(limit / unit) * unit);
 }
 
-inline std::string Report::Json() const
+inline std::string Report::Json(
+    const std::vector<std::pair<std::string, std::string>>& more) const
 {
   using report::JsonNumber;
   using report::JsonString;
   std::ostringstream out;
-  out << "{\n"
-      << "  \"algorithm\": " << JsonString(algorithm) << ",\n"
+  out << "{\n";
+  for (const auto& field : more)
+    out << "  " << JsonString(field.first) << ": " << field.second << ",\n";
+  out << "  \"algorithm\": " << JsonString(algorithm) << ",\n"
       << "  \"ranks\": " << ranks.size() << ",\n"
       << "  \"topology\": " << JsonString(topology) << ",\n"
       << "  \"wire_format\": " << JsonString(wireFormat) << ",\n"
@@ -298,6 +301,8 @@ inline std::string Report::Json() const
       << (recorded ? JsonNumber(LooseAverage()) : "null") << ",\n"
       << "  \"loose_staleness_max\": "
       << (recorded ? std::to_string(LooseMax()) : "null") << ",\n"
+      << "  \"blas_threads\": "
+      << (threads > 0 ? std::to_string(threads) : "null") << ",\n"
       << "  \"step_size\": " << JsonNumber(stepSize) << ",\n"
       << "  \"auto_step\": " << (autoStep ? "true" : "false") << ",\n"
       << "  \"smoothness\": "
@@ -390,6 +395,8 @@ inline std::ostream& operator<<(std::ostream& stream, const Report& report)
       report.wireFormat) << "\n"
       << "model: " << report.elements << " elements of "
       << report.elementBytes << " bytes\n"
+      << (report.threads == 0 ? "" : "BLAS threads for each rank: " +
+      std::to_string(report.threads) + "\n")
       << "stopped: " << report.Reason() << "\n"
       << "objective " << Short(report.objective) << ", " << report.Gradients()
       << " gradients, " << report.Points() << " points ("

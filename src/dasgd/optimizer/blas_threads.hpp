@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <thread>
+#include <utility>
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <dlfcn.h>
@@ -45,26 +46,24 @@ class BlasThreads
   //! @param ranksHere How many ranks run on this machine.
   explicit BlasThreads(const size_t ranksHere)
   {
-#if defined(DASGD_HAS_DLSYM)
-    if (ranksHere < 2)
-      return;
-    for (const char* name : { "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
-        "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS" })
-    {
-      if (std::getenv(name))
-        return;
-    }
     // What the launcher bound this rank to, if it did, or all cores.
     const size_t mine = std::max(1u, std::thread::hardware_concurrency());
-    const int share = int(std::max<size_t>(1, std::min(mine,
-        Cores() / ranksHere)));
-
-    blas = Limit("openblas_get_num_threads", "openblas_set_num_threads", share);
-    omp = Limit("omp_get_max_threads", "omp_set_num_threads", share);
-#else
-    (void) ranksHere;
-#endif
+    if (ranksHere > 1)
+      Limit(std::max<size_t>(1, std::min(mine, Cores() / ranksHere)));
   }
+
+  //! At most so many threads, however many ranks there are.
+  static BlasThreads AtMost(const size_t count)
+  {
+    BlasThreads threads(1);
+    threads.Limit(std::max<size_t>(1, count));
+    return threads;
+  }
+
+  BlasThreads(BlasThreads&& other) :
+      blas(std::exchange(other.blas, Library())),
+      omp(std::exchange(other.omp, Library()))
+  { }
 
   ~BlasThreads()
   {
@@ -77,6 +76,34 @@ class BlasThreads
   BlasThreads(const BlasThreads&) = delete;
   BlasThreads& operator=(const BlasThreads&) = delete;
 
+  //! Has the user chosen a number?
+  static bool Chosen()
+  {
+    for (const char* name : { "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+        "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS" })
+    {
+      if (std::getenv(name))
+        return true;
+    }
+    return false;
+  }
+
+  //! How many OpenBLAS uses now, or OpenMP where there is no OpenBLAS; 0 if
+  //! there is neither.
+  static size_t InUse()
+  {
+#if defined(DASGD_HAS_DLSYM)
+    for (const char* name : { "openblas_get_num_threads",
+        "omp_get_max_threads" })
+    {
+      const auto get = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, name));
+      if (get)
+        return size_t(std::max(1, get()));
+    }
+#endif
+    return 0;
+  }
+
  private:
   struct Library
   {
@@ -84,22 +111,35 @@ class BlasThreads
     int before = 0;
   };
 
-#if defined(DASGD_HAS_DLSYM)
-  static Library Limit(const char* getName, const char* setName, const int share)
+  void Limit(const size_t count)
+  {
+    if (Chosen())
+      return;
+    blas = Limit("openblas_get_num_threads", "openblas_set_num_threads",
+        int(count));
+    omp = Limit("omp_get_max_threads", "omp_set_num_threads", int(count));
+  }
+
+  static Library Limit(const char* getName, const char* setName, const int most)
   {
     Library library;
+#if defined(DASGD_HAS_DLSYM)
     const auto get = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, getName));
     const auto set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT,
         setName));
-    if (get && set && get() > share)
+    if (get && set && get() > most)
     {
       library.before = get();
       library.set = set;
-      set(share);
+      set(most);
     }
+#else
+    (void) getName;
+    (void) setName;
+    (void) most;
+#endif
     return library;
   }
-#endif
 
   Library blas;
   Library omp;

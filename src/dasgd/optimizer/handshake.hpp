@@ -36,6 +36,23 @@ std::string TypeName()
 #endif
 }
 
+//! A number, as short as tells it from any other.
+inline std::string ExactText(const double value)
+{
+  char text[32];
+  for (int digits = 6; digits <= 17; ++digits)
+  {
+    std::snprintf(text, sizeof(text), "%.*g", digits, value);
+    if (std::strtod(text, nullptr) == value)
+      break;
+  }
+  return text;
+}
+inline std::string ExactText(const size_t value)
+{ return std::to_string(value); }
+inline std::string ExactText(const bool value)
+{ return value ? "true" : "false"; }
+
 /**
  * What each rank brings to a run.  Agree() compares it over all ranks; a
  * difference, or a problem on any rank, is one and the same exception on all of
@@ -53,23 +70,13 @@ class Handshake
   }
 
   void Require(const std::string& name, const double value)
-  {
-    // As short as tells it from any other number.
-    char text[32];
-    for (int digits = 6; digits <= 17; ++digits)
-    {
-      std::snprintf(text, sizeof(text), "%.*g", digits, value);
-      if (std::strtod(text, nullptr) == value)
-        break;
-    }
-    Require(name, std::string(text));
-  }
+  { Require(name, ExactText(value)); }
 
   void Require(const std::string& name, const size_t value)
-  { Require(name, std::to_string(value)); }
+  { Require(name, ExactText(value)); }
 
   void Require(const std::string& name, const bool value)
-  { Require(name, std::string(value ? "true" : "false")); }
+  { Require(name, ExactText(value)); }
 
   //! Something is wrong on this rank; the first one counts.
   void Problem(const std::string& text)

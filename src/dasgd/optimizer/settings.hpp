@@ -23,6 +23,16 @@
 
 namespace dasgd {
 
+//! What a user calls the settings that messages speak of.
+struct MessageNames
+{
+  std::string stepSize = "StepSize()";
+  std::string maxIterations = "MaxIterations()";
+  std::string restart = "Restart()";
+  //! Does rank 0 print what to try after a divergence?
+  bool advice = true;
+};
+
 /**
  * What belongs to one optimizer and is not copied with it: policies that were
  * instantiated for a type and shape of iterate, which refer to the optimizer
@@ -217,6 +227,19 @@ class Settings
   //! Get the seconds from one checkpoint to the next.
   double CheckpointEvery() const { return checkpointEvery; }
 
+  //! Get what else a checkpoint must agree on to be resumed: names and values.
+  const std::vector<std::pair<std::string, std::string>>& CheckpointTags() const
+  { return checkpointTags; }
+  //! Modify what else it must agree on; such as a regularization, or a check sum
+  //! of the data.
+  std::vector<std::pair<std::string, std::string>>& CheckpointTags()
+  { return checkpointTags; }
+
+  //! Get how settings are called in messages.
+  const MessageNames& Messages() const { return messages; }
+  //! Modify how they are: programs have options for them.
+  MessageNames& Messages() { return messages; }
+
   //! Get whether a checkpoint that is there is ignored, and replaced.
   bool Restart() const { return restart; }
   //! Modify whether it is.
@@ -329,6 +352,8 @@ class Settings
   bool recordHistory = false;
   std::string checkpointFile;
   double checkpointEvery = 60;
+  std::vector<std::pair<std::string, std::string>> checkpointTags;
+  MessageNames messages;
   bool restart = false;
 
   PolicyState state;

@@ -163,11 +163,18 @@ class Training
    */
   template<typename SettingsType>
   static std::vector<std::uint8_t> FindCheckpoint(const SettingsType& settings,
+                                                  const Checkpoint& about,
                                                   size_t rows,
                                                   size_t cols,
                                                   size_t elementBytes,
                                                   size_t points,
                                                   const Fingerprint& mine);
+
+  //! What must be the same in all lives of a training: the user's tags, and the
+  //! policies with their parameters.
+  template<typename UpdatePolicyType, typename DecayPolicyType>
+  static void AddTags(const Settings<UpdatePolicyType, DecayPolicyType>& of,
+                      Checkpoint& about);
 
   /**
    * What a checkpoint of a training says when it begins, or goes on.

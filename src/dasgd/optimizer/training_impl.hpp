@@ -103,6 +103,7 @@ typename MatType::elem_type Training<AlgorithmType>::Train(
   BaseMatType gradient, scratch, begin;
   std::vector<std::uint8_t> stored;
   Fingerprint fingerprint;
+  std::unique_ptr<CheckpointLock> lock;
   std::optional<SettingsCopy<UpdatePolicyType, DecayPolicyType>> copy;
   std::exception_ptr unready;
   Guard(unready, [&]()
@@ -125,7 +126,10 @@ typename MatType::elem_type Training<AlgorithmType>::Train(
     if (resumable && comm.Rank() == 0 && !settings.checkpointFile.empty())
     {
       fingerprint = TakeFingerprint(function, iterate, settings.batchSize);
-      stored = FindCheckpoint(settings, iterate.n_rows, iterate.n_cols,
+      lock = std::make_unique<CheckpointLock>(settings.checkpointFile);
+      Checkpoint about;
+      AddTags(settings, about);
+      stored = FindCheckpoint(settings, about, iterate.n_rows, iterate.n_cols,
           sizeof(ElemType), held, fingerprint);
     }
   });
@@ -149,6 +153,7 @@ typename MatType::elem_type Training<AlgorithmType>::Train(
       iterate.n_cols, sizeof(ElemType), resumes ? &from : nullptr);
   if (!origin.fingerprint.known)
     origin.fingerprint = fingerprint;
+  AddTags(settings, origin);
   agreed.seed = origin.seed;
   Work work = Divide(settings, options, agreed.points, comm.Rank(), origin);
   const size_t ranksHere = (comm.Size() > 1) ? comm.RanksHere() : 1;
@@ -212,14 +217,16 @@ typename MatType::elem_type Training<AlgorithmType>::Train(
           from.reason == StopReason::Tolerance;
       // In one piece, so that what callbacks print next does not get into it.
       std::ostringstream line;
-      line << AlgorithmType::Name() << ": going on from the checkpoint "
-          << settings.checkpointFile << ", after " << from.points << " points";
-      if (converged || (maxIterations != 0 && from.points >= maxIterations))
+      const bool complete = converged || (maxIterations != 0 &&
+          from.points >= maxIterations);
+      line << AlgorithmType::Name() << ": resuming from checkpoint "
+          << settings.checkpointFile << " after " << from.points << " points";
+      if (complete)
       {
-        line << "; nothing is left to do, since it " << (converged ?
-            "had ended within its tolerance" : "has had as many as are asked "
-            "for") << ": set Restart() (--restart) to begin anew"
-            << (converged ? "" : ", or ask for more");
+        line << "; training is already complete" << (converged ?
+            " (within its tolerance); use " : "; raise " +
+            settings.messages.maxIterations + ", or use ")
+            << settings.messages.restart << " to start over";
       }
       std::cerr << line.str() + ".\n" << std::flush;
     }
@@ -265,6 +272,9 @@ typename MatType::elem_type Training<AlgorithmType>::Train(
     {
       attempt([&]()
       {
+        // Whoever had it before may have died.
+        if (!lock)
+          lock = std::make_unique<CheckpointLock>(fixed.checkpointFile);
         writer = std::make_unique<CheckpointWriter>(fixed.checkpointFile,
             fixed.checkpointEvery);
         problem.SaveTo(*writer);
@@ -351,6 +361,7 @@ typename MatType::elem_type Training<AlgorithmType>::Train(
     report = Describe(fixed, options, topology, comm.Size(), iterate.n_elem,
         sizeof(ElemType), work.EpochPoints());
     report.maxIterations = maxIterations;
+    report.threads = BlasThreads::InUse();
     report.objective = double(objective);
     report.stepSize = stepSize;
     report.autoStep = (givenStep == AutoStep);
@@ -468,7 +479,7 @@ typename MatType::elem_type Training<AlgorithmType>::Train(
         " failed at step " + std::to_string(outcome.stop.count) + ": " +
         outcome.stop.text);
   }
-  if (comm.Rank() == 0)
+  if (comm.Rank() == 0 && settings.messages.advice)
     PrintAdvice(report);
   if (comm.Rank() == 0 && !outcome.stopped)
   {
@@ -576,6 +587,7 @@ template<typename AlgorithmType>
 template<typename SettingsType>
 std::vector<std::uint8_t> Training<AlgorithmType>::FindCheckpoint(
     const SettingsType& settings,
+    const Checkpoint& about,
     const size_t rows,
     const size_t cols,
     const size_t elementBytes,
@@ -591,13 +603,18 @@ std::vector<std::uint8_t> Training<AlgorithmType>::FindCheckpoint(
     throw CheckpointError("cannot keep a checkpoint in " + path + ": it is not "
         "a regular file; name another one.");
   }
+  if (!path.empty() && IsForeignFile(path))
+  {
+    throw CheckpointError("cannot keep a checkpoint in " + path + ": it is not "
+        "a checkpoint, and is not replaced; name another file, or remove it.");
+  }
   if (path.empty() || settings.Restart())
     return bytes;
   if (FinishedCheckpoints().count(FullPath(path)) > 0)
   {
     std::cerr << AlgorithmType::Name() << ": the checkpoint " << path
-        << " is of a training that this process has finished, and is replaced; "
-        << "give every training a file of its own." << std::endl;
+        << " is of an earlier training of this process, and is replaced; give "
+        << "each training its own file." << std::endl;
     return bytes;
   }
   try
@@ -629,9 +646,24 @@ std::vector<std::uint8_t> Training<AlgorithmType>::FindCheckpoint(
           std::to_string(found.held[0]) + " points, but there are " +
           std::to_string(points));
     }
+    const auto [name, now, then] = about.TagDifference(found);
+    if (!name.empty())
+    {
+      throw CheckpointError("it is of another training: " + name + " was " +
+          then + ", but is " + now);
+    }
+    if (found.givenStep != settings.StepSize())
+    {
+      const auto text = [](const double step)
+      { return (step == AutoStep) ? "AutoStep" : ExactText(step); };
+      throw CheckpointError("it is of another training: " +
+          settings.Messages().stepSize + " was " + text(found.givenStep) +
+          ", but is " + text(settings.StepSize()));
+    }
     const size_t place = fingerprint.Difference(found.fingerprint);
+    // It is of as many points as are in a batch.
     if (found.data == settings.Data() && found.held[0] == points &&
-        place < Fingerprint::Places)
+        found.batchSize == settings.BatchSize() && place < Fingerprint::Places)
     {
       throw CheckpointError("it is of a training on other data: the objective "
           "of some points was " + Text(found.fingerprint.objectives[place]) +
@@ -641,9 +673,9 @@ std::vector<std::uint8_t> Training<AlgorithmType>::FindCheckpoint(
   }
   catch (const CheckpointError& e)
   {
-    throw CheckpointError("cannot go on from the checkpoint " + path + ": " +
-        e.what() + "; name another file, or set Restart() (--restart) to begin "
-        "anew and replace it.");
+    throw CheckpointError("cannot resume from checkpoint " + path + ": " +
+        e.what() + "; name another file, or use " +
+        settings.Messages().restart + " to start over and replace it.");
   }
 }
 
@@ -727,7 +759,7 @@ void Training<AlgorithmType>::ShareCheckpoint(
   Handshake handshake;
   handshake.Problem(ExceptionText(unready));
   handshake.Agree(comm, std::string(AlgorithmType::Name()) + "::Optimize(), "
-      "going on from a checkpoint");
+      "resuming from a checkpoint");
   comm.Broadcast(bytes.data(), bytes.size());
 }
 
@@ -831,6 +863,21 @@ void Training<AlgorithmType>::FitTopology(const MpiCommunicator& comm,
           << " takes its place." << std::endl;
     }
   }
+}
+
+template<typename AlgorithmType>
+template<typename UpdatePolicyType, typename DecayPolicyType>
+void Training<AlgorithmType>::AddTags(
+    const Settings<UpdatePolicyType, DecayPolicyType>& of,
+    Checkpoint& about)
+{
+  about.tags = of.CheckpointTags();
+  const auto add = [&](const std::string& name, const auto value)
+  { about.tags.emplace_back(name, ExactText(value)); };
+  about.tags.emplace_back("the update policy", TypeName<UpdatePolicyType>());
+  about.tags.emplace_back("the decay policy", TypeName<DecayPolicyType>());
+  VisitParameters("UpdatePolicy()", of.UpdatePolicy(), add);
+  VisitParameters("DecayPolicy()", of.DecayPolicy(), add);
 }
 
 template<typename AlgorithmType>

@@ -79,6 +79,9 @@ struct Checkpoint
   //! What the data of rank 0 looks like.
   Fingerprint fingerprint;
 
+  //! What else must be the same when it is resumed: a name and a value each.
+  std::vector<std::pair<std::string, std::string>> tags;
+
   //! The update policy, and what it remembers: numbers, and vectors of the
   //! model's size.
   std::string policy;
@@ -97,6 +100,35 @@ struct Checkpoint
   {
     return data == other.data && sharing == other.sharing &&
         batchSize == other.batchSize && held == other.held;
+  }
+
+  /**
+   * The first tag that is not the same in both: its name, and its values here
+   * and there.  Empty names if all are, or if the other has none at all, being
+   * of an earlier version.
+   */
+  std::array<std::string, 3> TagDifference(const Checkpoint& other) const
+  {
+    const auto value = [](const Checkpoint& of, const std::string& name)
+    {
+      for (const auto& tag : of.tags)
+        if (tag.first == name)
+          return tag.second;
+      return std::string("nothing");
+    };
+    if (other.tags.empty())
+      return {};
+    for (const Checkpoint* one : { this, &other })
+    {
+      for (const auto& tag : one->tags)
+      {
+        const std::string mine = value(*this, tag.first);
+        const std::string theirs = value(other, tag.first);
+        if (mine != theirs)
+          return { tag.first, mine, theirs };
+      }
+    }
+    return {};
   }
 
   //! Begin at the start, with the work divided as it says here.
@@ -164,8 +196,8 @@ namespace checkpoint {
 //! takes it for one.
 struct Header
 {
-  //! Those of version 1 have no fingerprint.
-  static constexpr std::uint32_t Version = 2;
+  //! Those of version 1 have no fingerprint, those of version 2 no tags.
+  static constexpr std::uint32_t Version = 3;
   static constexpr std::uint32_t Order = 0x01020304;
 
   std::array<char, 8> magic{ { '\x89', 'd', 'a', 's', 'g', 'd', '\r', '\n' } };
@@ -182,6 +214,10 @@ static_assert(sizeof(Header) == 32, "written as it is");
 
 //! Vectors that a policy may remember.
 constexpr std::uint64_t MaxVectors = 64;
+
+//! Tags, and letters in the name or the value of one.
+constexpr std::uint64_t MaxTags = 1000;
+constexpr std::uint64_t MaxText = 1000;
 
 /**
  * A number that any change of the bytes changes, but for one in 2^64.  Four
@@ -235,14 +271,14 @@ inline std::uint64_t LoadCount(ByteInputArchive& archive,
 
 inline void Save(ByteOutputArchive& archive, const std::string& text)
 {
-  archive(std::uint64_t(text.size()), cereal::binary_data(text.data(),
-      text.size()));
+  const std::uint64_t length = std::min<std::uint64_t>(text.size(), MaxText);
+  archive(length, cereal::binary_data(text.data(), size_t(length)));
 }
 
 inline void Load(ByteInputArchive& archive, std::string& text)
 {
   const size_t length = size_t(LoadCount(archive, "a text of length",
-      std::min<size_t>(archive.Left(), 1000)));
+      std::min<size_t>(archive.Left(), MaxText)));
   const std::uint8_t* at = archive.View(length);
   text.assign(at, at + length);
 }
@@ -314,6 +350,13 @@ inline void Save(ByteOutputArchive& archive, const Checkpoint& from)
       sizeof(Fingerprint) == 48, "Fingerprint is written as it is.");
   archive(from.policyVectors,
       cereal::binary_data(&from.fingerprint, sizeof(from.fingerprint)));
+  const std::uint64_t tags = std::min<std::uint64_t>(from.tags.size(), MaxTags);
+  archive(tags);
+  for (std::uint64_t i = 0; i < tags; ++i)
+  {
+    Save(archive, from.tags[i].first);
+    Save(archive, from.tags[i].second);
+  }
 }
 
 /**
@@ -398,6 +441,13 @@ inline void Load(ByteInputArchive& archive,
   to.policyVectors = LoadCount(archive, "vectors", MaxVectors);
   if (version >= 2)
     archive.loadBinary(&to.fingerprint, sizeof(to.fingerprint));
+  to.tags.resize((version >= 3) ? size_t(LoadCount(archive, "tags",
+      MaxTags)) : 0);
+  for (auto& tag : to.tags)
+  {
+    Load(archive, tag.first);
+    Load(archive, tag.second);
+  }
 
   // Divisions instead of products, which may overflow.
   const std::uint64_t vectors = to.policyVectors + 1;
@@ -421,8 +471,11 @@ inline void Load(ByteInputArchive& archive,
 inline size_t MetaBytes(const Checkpoint& from)
 {
   const size_t ranks = from.held.size();
+  size_t tags = 0;
+  for (const auto& tag : from.tags)
+    tags += 16 + tag.first.size() + tag.second.size();
   return 1024 + sizeof(StalenessMeter) + from.algorithm.size() +
-      from.policy.size() + 8 * (4 * ranks + from.version.size() +
+      from.policy.size() + tags + 8 * (4 * ranks + from.version.size() +
       from.policyNumbers.size()) + from.progress.open.size() *
       (32 + 16 * (ranks + 1));
 }

@@ -18,6 +18,8 @@
 #include <set>
 #include <thread>
 
+#include <sys/file.h>
+
 namespace dasgd {
 
 /**
@@ -69,6 +71,98 @@ inline std::vector<std::uint8_t> ReadCheckpoint(
     throw CheckpointError("it cannot be read to its end");
   return bytes;
 }
+
+//! Is there a file that is not empty and no checkpoint, of whatever version?
+inline bool IsForeignFile(const std::string& path)
+{
+  const checkpoint::Header header;
+  std::array<char, 8> begin{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(begin.data(), std::streamsize(begin.size()));
+  return file.gcount() > 0 && begin != header.magic;
+}
+
+/**
+ * Keeps other trainings from a checkpoint while this one has it: two that write
+ * one file would each resume the other's.  Held by a file beside it, which the
+ * system releases when the process dies, however it does.
+ */
+class CheckpointLock
+{
+ public:
+  /**
+   * @param path The checkpoint.
+   * @param seconds How long to wait for a process that has it: one that was
+   *     killed may take a moment to be gone.
+   */
+  explicit CheckpointLock(const std::string& path, const double seconds = 2) :
+      name(path + ".lock")
+  {
+    const auto limit = std::chrono::steady_clock::now() +
+        std::chrono::duration<double>(seconds);
+    while (!Try())
+    {
+      if (std::chrono::steady_clock::now() > limit)
+      {
+        std::ifstream holder(name);
+        std::string who;
+        std::getline(holder, who);
+        throw CheckpointError("the checkpoint " + path + " is in use by " +
+            (who.empty() ? "another process" : who) + "; wait for it to end, "
+            "or name another file.");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+
+  ~CheckpointLock()
+  {
+    if (file < 0)
+      return;
+    unlink(name.c_str());
+    close(file);
+  }
+
+  CheckpointLock(const CheckpointLock&) = delete;
+  CheckpointLock& operator=(const CheckpointLock&) = delete;
+
+ private:
+  //! False if another process has it.
+  bool Try()
+  {
+    const int opened = open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW |
+        O_CLOEXEC, 0666);
+    // Where no file can be made no checkpoint can, either, which is said when
+    // one is to be written; and not all file systems know locks.
+    if (opened < 0)
+      return true;
+    if (flock(opened, LOCK_EX | LOCK_NB) != 0)
+    {
+      const bool taken = (errno == EWOULDBLOCK);
+      close(opened);
+      return !taken;
+    }
+    // Whoever had it has removed it; another may have made a new one since.
+    struct stat mine, there;
+    if (fstat(opened, &mine) != 0 || stat(name.c_str(), &there) != 0 ||
+        mine.st_ino != there.st_ino || mine.st_dev != there.st_dev)
+    {
+      close(opened);
+      return false;
+    }
+    file = opened;
+    char host[256] = "";
+    gethostname(host, sizeof(host) - 1);
+    const std::string who = "process " + std::to_string(getpid()) + " on " +
+        host + "\n";
+    if (ftruncate(file, 0) != 0 || write(file, who.data(), who.size()) < 0)
+      return true; // Then it does not say who.
+    return true;
+  }
+
+  std::string name;
+  int file = -1;
+};
 
 /**
  * Writes checkpoints while the training goes on, which waits only while its

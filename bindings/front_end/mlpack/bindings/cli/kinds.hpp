@@ -71,16 +71,29 @@ class PlainKind : public Kind
       override
   {
     T value{};
+    bool good = true;
     if constexpr (std::is_same<T, bool>::value)
       value = true;
-    else if (!CLI::detail::lexical_conversion<T, T>(words, value))
+    else if constexpr (mlpack::util::IsStdVector<T>::value)
     {
-      // CLI11's own words, and what to do.
+      for (const std::string& word : words)
+      {
+        typename T::value_type one{};
+        good = good && Convert(word, one);
+        value.push_back(one);
+      }
+    }
+    else
+      good = Convert(words.back(), value);
+    if (!good)
+    {
       std::string given;
       for (const std::string& word : words)
         given += (given.empty() ? "" : ",") + word;
-      Fatal << "Could not convert: --" << Name(*this, data) << " = " << given
-          << "; must be of type " << Type(data) << "!" << std::endl;
+      Fatal << "Invalid value of " << FullName(*this, data) << " specified ('"
+          << given << "'); it must be " << (TypeText(static_cast<const T*>(
+          nullptr)).find("int") == 0 ? "a whole number" : "a number") << "!"
+          << std::endl;
     }
     data.value = value;
   }
@@ -90,6 +103,24 @@ class PlainKind : public Kind
 
   std::string Printable(ParamData& data) const override
   { return ValueText(*std::any_cast<T>(&data.value), false); }
+
+ private:
+  //! All of the word must be a value: nothing stands for 0, least of all
+  //! nothing.
+  template<typename ValueType>
+  static bool Convert(const std::string& word, ValueType& value)
+  {
+    if constexpr (std::is_same<ValueType, std::string>::value)
+    {
+      value = word;
+      return true;
+    }
+    else if constexpr (std::is_same<ValueType, int>::value ||
+        std::is_same<ValueType, double>::value)
+      return ParseNumber(word, value);
+    else
+      return CLI::detail::lexical_cast(word, value) && !word.empty();
+  }
 };
 
 //! What a file holds, with its name.

@@ -41,11 +41,11 @@
 #include <mlpack/core/util/param.hpp>
 
 // The options of every program.
-PARAM_GLOBAL(bool, "help", "Print this.", "h", "bool", false, true, false,
+PARAM_GLOBAL(bool, "help", "Print this help.", "h", "bool", false, true, false,
     false);
-PARAM_GLOBAL(std::string, "info", "Print what is known of one option.", "",
+PARAM_GLOBAL(std::string, "info", "Print the help of one option.", "",
     "std::string", false, true, false, "");
-PARAM_GLOBAL(bool, "verbose", "Say what is being done, and at the end list all "
+PARAM_GLOBAL(bool, "verbose", "Print what is done, and at the end all "
     "parameters and times.", "v", "bool", false, true, false, false);
 PARAM_GLOBAL(bool, "version", "Print the version.", "V", "bool", false, true,
     false, false);

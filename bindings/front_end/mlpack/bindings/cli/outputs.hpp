@@ -10,20 +10,13 @@
 
 #include "kinds.hpp"
 
+#include <common/file_claims.hpp>
 #include <dasgd/core/whole_file.hpp>
 
-#include <filesystem>
+#include <set>
 
 namespace dasgd {
 namespace cli {
-
-//! One name for one file, however it is written.
-inline std::string RealPath(const std::string& path)
-{
-  std::error_code ignored;
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(path,
-      ignored), ignored).string();
-}
 
 //! Call an action for every file that the program was asked to write.
 template<typename ActionType>
@@ -39,6 +32,37 @@ void ForOutputs(Params& params, ActionType&& action)
   }
 }
 
+//! Does this option take the name of a file to write, as a text?
+inline bool NamesOutput(const ParamData& data)
+{
+  return data.name == "report_file" || data.name == "trace_file" ||
+      data.name == "history_file" || data.name == "checkpoint_file";
+}
+
+//! All files that are read.
+inline FileClaims InputClaims(Params& params)
+{
+  FileClaims claims;
+  for (auto& entry : params.Parameters())
+  {
+    ParamData& data = entry.second;
+    const Kind& kind = KindOf(params, data);
+    if (!data.input || !data.wasPassed)
+      continue;
+    const std::string name = FullName(kind, data);
+    if (kind.InFile())
+      claims.Read(kind.Path(data), name, kind.HoldsModel());
+    const std::string* const text = std::any_cast<std::string>(&data.value);
+    const std::string end = "_file";
+    if (text && !NamesOutput(data) && data.name.size() > end.size() &&
+        data.name.compare(data.name.size() - end.size(), end.size(), end) == 0)
+      claims.Read(*text, name);
+    if (text && text->rfind("file:", 0) == 0)
+      claims.Read(text->substr(5), name);
+  }
+  return claims;
+}
+
 /**
  * Before the work begins: can all outputs be written?
  *
@@ -47,14 +71,21 @@ void ForOutputs(Params& params, ActionType&& action)
 inline std::string OutputProblem(Params& params)
 {
   std::string problem;
-  // What would be overwritten; but a model may take its own place.
-  std::map<std::string, std::string> taken, read;
+  FileClaims claims = InputClaims(params);
   for (auto& entry : params.Parameters())
   {
     ParamData& data = entry.second;
-    const Kind& kind = KindOf(params, data);
-    if (data.input && data.wasPassed && kind.InFile() && !kind.HoldsModel())
-      read.emplace(RealPath(kind.Path(data)), FullName(kind, data));
+    if (!data.wasPassed || !NamesOutput(data))
+      continue;
+    const std::string& path = *std::any_cast<std::string>(&data.value);
+    const std::string name = FullName(KindOf(params, data), data);
+    const std::string reason = path.empty() ? "has no name" :
+        claims.Write(path, name);
+    if (!reason.empty() && problem.empty())
+    {
+      problem = "The output '" + path + "', given with " + name + ", " +
+          reason + "!";
+    }
   }
   ForOutputs(params, [&](const Kind& kind, ParamData& data,
                          const std::string& path)
@@ -64,7 +95,6 @@ inline std::string OutputProblem(Params& params)
     const size_t dot = path.find_last_of("./");
     const std::string ending = (dot == std::string::npos || path[dot] == '/') ?
         "" : CLI::detail::to_lower(path.substr(dot + 1));
-    const std::string real = RealPath(path);
     std::string reason = path.empty() ? "the name is empty" :
         WholeFile::Problem(path);
     if (!reason.empty())
@@ -75,10 +105,8 @@ inline std::string OutputProblem(Params& params)
       for (size_t i = 0; i < endings.size(); ++i)
         reason += (i ? ", ." : ".") + endings[i];
     }
-    else if (read.count(real) != 0)
-      reason = "is the input of " + read[real] + ", which would be lost";
-    else if (!taken.emplace(real, FullName(kind, data)).second)
-      reason = "is the output of " + taken[real] + " already";
+    else
+      reason = claims.Write(path, FullName(kind, data), kind.HoldsModel());
     if (!reason.empty() && problem.empty())
       problem = "The output '" + path + given + reason + "!";
   });

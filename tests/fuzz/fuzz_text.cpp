@@ -1,0 +1,72 @@
+/**
+ * @file fuzz_text.cpp
+ *
+ * Matrices in text files: the input is the file.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include "require.hpp"
+
+#include <data/text_file.hpp>
+
+#include <optional>
+#include <vector>
+
+using namespace dasgd;
+
+namespace {
+
+std::optional<arma::mat> Read(const std::string& text)
+{
+  try
+  {
+    return TextMatrix(text.data(), text.data() + text.size()).Read();
+  }
+  catch (const std::runtime_error& e)
+  {
+    for (const char c : std::string(e.what()))
+    {
+      fuzz::Require(static_cast<unsigned char>(c) >= ' ' && c != '\x7f',
+          "a message is text");
+    }
+    return std::nullopt;
+  }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      const size_t size)
+{
+  // In memory of exactly this size, so that reading on is noticed.
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const std::optional<arma::mat> matrix = Read(text);
+  if (!matrix)
+    return 0;
+  fuzz::Require(matrix->n_elem > 0 && matrix->n_elem <= size,
+      "a value takes a byte at least");
+
+  // What was read, written again, is the same.
+  std::string again;
+  for (size_t i = 0; i < matrix->n_cols; ++i)
+  {
+    for (size_t j = 0; j < matrix->n_rows; ++j)
+    {
+      char value[40];
+      std::snprintf(value, sizeof(value), "%s%.17g", j ? "," : "",
+          (*matrix)(j, i));
+      again += value;
+    }
+    again += "\n";
+  }
+  const std::optional<arma::mat> second = Read(again);
+  fuzz::Require(second && second->n_rows == matrix->n_rows &&
+      second->n_cols == matrix->n_cols, "it has the same shape");
+  for (size_t i = 0; i < matrix->n_elem; ++i)
+  {
+    fuzz::Require((*matrix)[i] == (*second)[i] ||
+        (std::isnan((*matrix)[i]) && std::isnan((*second)[i])),
+        "it has the same values");
+  }
+  return 0;
+}
