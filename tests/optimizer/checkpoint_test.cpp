@@ -66,10 +66,7 @@ struct Mortal
   explicit Mortal(const std::string& path,
                   const UpdatePolicyType& policy = UpdatePolicyType()) :
       optimizer(MeanStep(0.02, 5), 5, 400000, -1, true, policy)
-  {
-    arma::arma_rng::set_seed(3);
-    optimizer.Checkpoint(path, 0);
-  }
+  { optimizer.Checkpoint(path, 0); }
 
   //! Die on rank 0, at this step or once there is a checkpoint.
   Ending Die(const size_t step, const MPI_Comm comm = MPI_COMM_WORLD)
@@ -88,6 +85,8 @@ struct Mortal
 
   Ending Run()
   {
+    // As a program does that begins anew.
+    arma::arma_rng::set_seed(3);
     return Try([&]()
     { return optimizer.Optimize(probe, iterate, hooks); });
   }
