@@ -61,6 +61,7 @@ inline std::string AlsoFor(const std::string& name, const std::string& path)
 inline void CheckTraining(mlpack::util::Params& params)
 {
   using namespace mlpack::util;
+  CheckRanks(params);
   RequireParamValue<double>(params, "step_size",
       [](double x) { return std::isfinite(x) && x >= 0.0; }, true,
       "step size must be a finite number of at least 0");
@@ -300,8 +301,12 @@ void TrainWith(OptimizerType& optimizer,
     }
     catch (const std::exception& e)
     {
-      mlpack::Log::Warn << "'--" << name << "' cannot be written: " << e.what()
-          << std::endl;
+      const WriteError* error = dynamic_cast<const WriteError*>(&e);
+      NotWritten().push_back(OutputText(path, "'--" + name + "'") +
+          ", cannot be written: " + (error ? error->Reason() : InWords(e)));
+      // With mlpack's own front end nobody says so later.
+      if (!ToldAtEnd())
+        mlpack::Log::Warn << NotWritten().back() << std::endl;
     }
   };
   save("report_file", params.Get<std::string>("report_file"),

@@ -10,6 +10,8 @@
 
 #include "kinds.hpp"
 
+#include <common/ranks.hpp>
+
 #include <dasgd/core/whole_file.hpp>
 
 #include <filesystem>
@@ -59,7 +61,6 @@ inline std::string OutputProblem(Params& params)
   ForOutputs(params, [&](const Kind& kind, ParamData& data,
                          const std::string& path)
   {
-    const std::string given = "', given with " + FullName(kind, data) + ", ";
     const std::vector<std::string> endings = kind.Endings();
     const size_t dot = path.find_last_of("./");
     const std::string ending = (dot == std::string::npos || path[dot] == '/') ?
@@ -80,14 +81,19 @@ inline std::string OutputProblem(Params& params)
     else if (!taken.emplace(real, FullName(kind, data)).second)
       reason = "is the output of " + taken[real] + " already";
     if (!reason.empty() && problem.empty())
-      problem = "The output '" + path + given + reason + "!";
+      problem = OutputText(path, FullName(kind, data)) + ", " + reason + "!";
   });
   return problem;
 }
 
-//! Write all outputs, each by one rename.
+/**
+ * Write all outputs, each by one rename.  What can be written is, whatever
+ * cannot be.
+ */
 inline void WriteOutputs(Params& params)
 {
+  std::vector<std::string>& problems = NotWritten();
+  size_t written = 0;
   ForOutputs(params, [&](const Kind& kind, ParamData& data,
                          const std::string& path)
   {
@@ -96,18 +102,43 @@ inline void WriteOutputs(Params& params)
         "'" + path + "'";
     if (nothing)
       return;
+    const std::string name = OutputText(path, FullName(kind, data));
     try
     {
       WholeFile file(path);
-      kind.Save(data, file.Path());
+      try
+      {
+        errno = 0;
+        kind.Save(data, file.Path());
+      }
+      catch (const std::bad_alloc&)
+      {
+        throw;
+      }
+      catch (const std::exception&)
+      {
+        // What writes it does not tell why it cannot.
+        throw WriteError(path, file.Reason(errno));
+      }
       file.Commit();
+      ++written;
+    }
+    catch (const WriteError& e)
+    {
+      problems.push_back(name + ", cannot be written: " + e.Reason());
     }
     catch (const std::exception& e)
     {
-      Fatal << "Saving to '" << path << "', given with " << FullName(kind, data)
-          << ", failed: " << e.what() << std::endl;
+      problems.push_back(name + ", cannot be written: " + InWords(e));
     }
   });
+  if (problems.empty())
+    return;
+  std::string all;
+  for (const std::string& problem : problems)
+    all += problem + "; ";
+  Fatal << all << (written > 0 ? "the other outputs are complete; " : "")
+      << "make room or choose another place!" << std::endl;
 }
 
 //! Print what was not asked to go to a file: numbers and texts.
