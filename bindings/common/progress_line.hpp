@@ -52,7 +52,7 @@ class ProgressLine
 
   ~ProgressLine()
   {
-    if (width == 0)
+    if (!ProgressShown())
       return;
     std::fputc('\n', stderr);
     Shown(false);
@@ -175,9 +175,9 @@ class ProgressLine
     std::string line = Text(staleness, columns);
     const size_t length = line.size();
     // Wipe out what a longer line has left.
-    if (length < width)
+    if (length < width && ProgressShown())
       line.append(std::min(width, columns) - std::min(length, columns), ' ');
-    if (width == 0)
+    if (!ProgressShown())
       Shown(true);
     width = length;
     std::fputs(("\r" + line).c_str(), stderr);

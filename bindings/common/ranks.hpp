@@ -171,9 +171,21 @@ class Voice
     std::streamsize xsputn(const char* text, const std::streamsize length)
         override
     {
+      // mlpack ends what is fatal by a line break of its own as well.
+      if (length == 1 && *text == '\n' && !kept.empty() &&
+          kept.back() == '\n' && kept.find("[FATAL]", kept.rfind('\n',
+          kept.size() - 2) + 1) != std::string::npos)
+        return length;
       kept.append(text, size_t(length));
       if (kept.size() > 2 * limit)
         kept.erase(0, kept.size() - limit);
+      if (target && ProgressShown())
+      {
+        // Nothing else is written to the end of a line of progress.
+        ProgressShown() = 0;
+        JobChannel::Get().Tell(RankWord::Line, 0);
+        target->sputc('\n');
+      }
       return target ? target->sputn(text, length) : length;
     }
 

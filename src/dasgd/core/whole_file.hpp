@@ -175,7 +175,8 @@ class WholeFile
   {
     there = stat(target.c_str(), &old) == 0;
     direct = there && !S_ISREG(old.st_mode);
-    path = direct ? target : Temporary(target);
+    // The name of a link may have an ending, which that of a device has not.
+    path = direct ? given : Temporary(target);
     if (direct)
       return;
     remembered = PartFiles::Remember(path);

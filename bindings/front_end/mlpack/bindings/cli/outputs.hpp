@@ -136,7 +136,7 @@ inline void WriteOutputs(Params& params)
     return;
   std::string all;
   for (const std::string& problem : problems)
-    all += problem + "; ";
+    all += (all.empty() ? "T" : "t") + problem.substr(1) + "; ";
   Fatal << all << (written > 0 ? "the other outputs are complete; " : "")
       << "make room or choose another place!" << std::endl;
 }

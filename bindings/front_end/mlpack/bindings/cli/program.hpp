@@ -139,7 +139,10 @@ inline void DoAsAsked(const int argc,
   ParseCommandLine(params, argc, argv);
   if (OnlyPrints(params))
     return;
-  mlpack::Log::Info.ignoreInput = !params.Has("verbose");
+  // What there is to warn of, the ranks do.
+  const bool starts = !Launched() && CheckRanks(params) > 1;
+  mlpack::Log::Warn.ignoreInput = starts;
+  mlpack::Log::Info.ignoreInput = starts || !params.Has("verbose");
   CheckRequired(params);
 
   mlpack::util::Timers timers;
