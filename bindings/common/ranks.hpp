@@ -205,8 +205,8 @@ class Voice
 inline std::string RootLost()
 {
   return "rank 0 of " + std::to_string(Ranks()) + " died, which writes the "
-      "files; the results are lost. Start the program again; with "
-      "'--checkpoint_file' it goes on from where it was";
+      "files; the results are lost; run the program again, with "
+      "'--checkpoint_file' to be able to resume";
 }
 
 /**
@@ -282,8 +282,8 @@ inline void AbortJob()
  * is wrong with the arguments.  Otherwise this rank prints its own text and
  * takes the job down, since others may wait for it.
  *
- * @return The status to exit with: 0 if whoever has started the ranks knows that
- *     all of them have failed, so that mpirun has nothing to add.
+ * @return The status to exit with: 0 if whoever has started the ranks knows
+ *     that all of them have failed, so that mpirun has nothing to add.
  */
 inline int FailTogether(const std::string& text, const Voice& voice)
 {
@@ -490,7 +490,7 @@ inline std::string Launch(const size_t ranks,
       std::istreambuf_iterator<char>() };
   const std::string self = SelfPath();
   if (words.empty() || self.empty())
-    return "this system does not tell the program its own command line";
+    return "cannot read /proc/self/cmdline, which '--ranks' needs; use mpirun";
 
   const std::string mpirun = PrepareMpirun(ranks);
   if (isatty(STDERR_FILENO))
@@ -548,7 +548,7 @@ size_t CheckRanks(ParamsType& params)
   if (Launched() && size_t(ranks) != Ranks())
   {
     throw std::invalid_argument(invalid + "mpirun has started " +
-        std::to_string(Ranks()) + "; leave it out under mpirun!");
+        std::to_string(Ranks()) + " ranks; leave '--ranks' out under mpirun!");
   }
   if (!Launched() && size_t(ranks) > MostRanks())
   {

@@ -53,7 +53,7 @@ inline std::string Age(const std::string& path)
     return "";
   const double seconds = std::max(0.0, std::difftime(std::time(nullptr),
       status.st_mtime));
-  return std::to_string(size_t(seconds)) + " s ago";
+  return std::to_string(size_t(seconds)) + " s old";
 }
 
 //! A signal that has come.
@@ -513,32 +513,33 @@ class Job
         WEXITSTATUS(status);
     end.ended = ended;
     end.line = line;
-    const Member* victim = nullptr;
-    for (const Member& member : members)
-    {
-      // Those who tell of a signal have mostly been ended by mpirun, after one
-      // that could not tell.
-      const auto earlier = [](const Member& a, const Member& b)
-      {
-        if ((a.silent > 0) != (b.silent > 0))
-          return a.silent > 0;
-        return a.silent > 0 ? a.silent < b.silent : a.when < b.when;
-      };
-      if ((member.silent > 0 || member.number > 0) &&
-          (!victim || earlier(member, *victim)))
-        victim = &member;
-    }
     int number = (end.status > 128 && end.status < 160) ? end.status - 128 : 0;
 #if !defined(OPEN_MPI)
     // MPICH's mpirun ends with the number itself.
-    if (victim && !failed && end.status > 1 && end.status < 32)
+    if (!failed && !members.empty() && end.status > 1 && end.status < 32)
       number = end.status;
 #endif
+    // mpirun ends all ranks when one dies: the first that died of the signal
+    // that it tells by its status is the one, or else the first that could not
+    // tell anything.
+    const Member* victim = nullptr;
+    for (const Member& member : members)
+    {
+      if (member.number == number && number != 0 && (!victim ||
+          member.when < victim->when))
+        victim = &member;
+    }
+    const bool told = (victim != nullptr);
+    for (const Member& member : members)
+    {
+      if (!told && member.silent > 0 && (!victim ||
+          member.silent < victim->silent))
+        victim = &member;
+    }
     const bool whole = size_t(std::count_if(members.begin(), members.end(),
         [](const Member& member) { return member.rank >= 0; })) == ranks;
     if (number != 0 && victim && (victim->silent > 0 || !failed))
     {
-      number = (victim->number > 0) ? victim->number : number;
       end.status = 128 + number;
       end.died = true;
       end.rank = (victim->rank < 0) ? "" : std::to_string(victim->rank);
@@ -618,8 +619,8 @@ inline int Supervise(std::vector<std::string> command,
         "rank " + end.rank) + " died (" + end.cause + "), and the job with it";
     if (!checkpoint.empty())
     {
-      line += there ? "; the last checkpoint is " + checkpoint + ", of " +
-          Age(checkpoint) : "; there is no checkpoint of it in " + checkpoint +
+      line += there ? "; the last checkpoint is " + checkpoint + ", " +
+          Age(checkpoint) : "; there is no checkpoint in " + checkpoint +
           " yet";
     }
     const bool more = (again < restarts && end.ended == 0);
@@ -632,11 +633,11 @@ inline int Supervise(std::vector<std::string> command,
     {
       if (again > 0)
       {
-        line += "; it has been started again " + std::to_string(again) +
-            (again == 1 ? " time" : " times");
+        line += "; restarted " + std::to_string(again) +
+            (again == 1 ? " time" : " times") + " before";
       }
       if (there)
-        line += "; the same command goes on from it";
+        line += "; run the same command to resume";
     }
     std::fputs((line + "\n").c_str(), stderr);
     std::fflush(stderr);
@@ -696,7 +697,7 @@ inline void EndWell()
             number == SIGHUP ? "1, Hangup" : "15, Terminated");
       }
       else if (there)
-        std::strcat(line, "dasgd: the job is ended");
+        std::strcat(line, "dasgd: the job was ended");
       if (there)
         std::strcat(line, words.text);
       if (alone || there)
@@ -721,8 +722,8 @@ inline void SayOnTermination(const std::string& checkpoint)
   LastWords& words = TheLastWords();
   if (checkpoint.size() >= sizeof(words.path))
     return;
-  std::snprintf(words.text, sizeof(words.text), "; the last checkpoint is %s, "
-      "and the same command goes on from it", checkpoint.c_str());
+  std::snprintf(words.text, sizeof(words.text), "; the last checkpoint is %s; "
+      "run the same command to resume", checkpoint.c_str());
   std::strcpy(words.path, checkpoint.c_str());
   EndWell();
 }

@@ -72,14 +72,19 @@ inline std::string OutputProblem(Params& params)
       reason = "cannot be written: " + reason;
     else if (std::find(endings.begin(), endings.end(), ending) == endings.end())
     {
-      reason = "is of no known type; let its name end in ";
+      reason = "has an unknown ending; use ";
       for (size_t i = 0; i < endings.size(); ++i)
         reason += (i ? ", ." : ".") + endings[i];
     }
     else if (read.count(real) != 0)
-      reason = "is the input of " + read[real] + ", which would be lost";
+    {
+      reason = "is also the input of " + read[real] + "; choose another name";
+    }
     else if (!taken.emplace(real, FullName(kind, data)).second)
-      reason = "is the output of " + taken[real] + " already";
+    {
+      reason = "is already the output of " + taken[real] + "; choose another "
+          "name";
+    }
     if (!reason.empty() && problem.empty())
       problem = OutputText(path, FullName(kind, data)) + ", " + reason + "!";
   });
