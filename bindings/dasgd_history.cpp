@@ -9,11 +9,14 @@
 #include <dasgd/core/history_trace.hpp>
 #include <dasgd/core/loose_staleness.hpp>
 #include <dasgd/core/report.hpp>
+#include <dasgd/version.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <csignal>
 #include <filesystem>
 #include <iostream>
+#include <new>
 #include <sstream>
 
 namespace {
@@ -190,26 +193,57 @@ void Complain(std::string text)
 
 } // namespace
 
+//! Exit statuses; the manual page lists them.
+enum Status { Fine = 0, Unreadable = 1, Usage = 2 };
+
 int main(int argc, char** argv)
 {
-  CLI::App app("Print what each rank did in a recorded run of dasgd, and how "
-      "stale the gradients were that it applied.", "dasgd_history");
+  const std::string version = std::to_string(DASGD_VERSION_MAJOR) + "." +
+      std::to_string(DASGD_VERSION_MINOR) + "." +
+      std::to_string(DASGD_VERSION_PATCH);
+  CLI::App app("Print what each rank did in a recorded training with dasgd, "
+      "and how stale the gradients were that it applied.", "dasgd_history");
   std::string file, trace;
   bool json = false;
-  app.add_option("FILE", file, "A history, as written by dasgd::SaveHistory()")
+  app.add_option("FILE", file, "A history, as written by SaveHistory()")
       ->required()->type_name("");
   app.add_option("--trace", trace, "Also write a trace for Perfetto or "
       "chrome://tracing")->type_name("OUT.json");
   app.add_flag("--json", json, "Print a JSON object instead of a table");
-  CLI11_PARSE(app, argc, argv);
-
+  app.set_version_flag("-V,--version", "dasgd_history: part of dasgd " +
+      version + ".", "Print the version and exit");
   try
   {
+    app.parse(argc, argv);
+  }
+  catch (const CLI::ParseError& e)
+  {
+    if (e.get_exit_code() == 0)
+      return app.exit(e); // It has been asked for help or for the version.
+    Complain(std::string(e.what()) + "; --help lists the options");
+    return Usage;
+  }
+
+  // A trace that has been begun goes with the program.
+  for (const int number : { SIGTERM, SIGINT, SIGHUP })
+  {
+    std::signal(number, [](const int signal)
+    {
+      dasgd::PartFiles::Remove();
+      std::signal(signal, SIG_DFL);
+      raise(signal);
+    });
+  }
+  std::signal(SIGXFSZ, SIG_IGN);
+  try
+  {
+    std::error_code none;
+    if (std::filesystem::is_directory(file, none))
+      throw std::runtime_error("cannot read " + file + ": Is a directory");
     const dasgd::History history = dasgd::LoadHistory(file);
     const Summary summary = Summarize(history);
     if (app.count("--trace") > 0)
     {
-      std::error_code none;
       if (std::filesystem::equivalent(file, trace, none))
       {
         throw std::invalid_argument("the trace would replace the history " +
@@ -221,10 +255,15 @@ int main(int argc, char** argv)
     if (!std::cout)
       throw std::runtime_error("cannot write to the standard output");
   }
+  catch (const std::bad_alloc&)
+  {
+    Complain("out of memory: " + file + " is too large for this machine");
+    return Unreadable;
+  }
   catch (const std::exception& e)
   {
     Complain(e.what());
-    return 1;
+    return Unreadable;
   }
-  return 0;
+  return Fine;
 }

@@ -75,12 +75,13 @@ class FileClaims
     if (file.empty())
       return "";
     if (inputs.count(file) != 0)
-      return "is the input of " + inputs[file] + ", which would be lost";
+      return "is also the input of " + inputs[file] + "; choose another name";
     if (!model && models.count(file) != 0)
-      return "is the input of " + models[file] + ", which would be lost";
-    if (!outputs.emplace(file, option).second)
-      return "is the output of " + outputs[file] + " already";
-    return "";
+      return "is also the input of " + models[file] + "; choose another name";
+    if (outputs.emplace(file, option).second)
+      return "";
+    return "is already the output of " + outputs[file] + "; choose another "
+        "name";
   }
 
  private:

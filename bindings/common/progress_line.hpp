@@ -8,19 +8,25 @@
 #ifndef DASGD_BINDINGS_COMMON_PROGRESS_LINE_HPP
 #define DASGD_BINDINGS_COMMON_PROGRESS_LINE_HPP
 
+#include "ranks.hpp"
+
 #include <dasgd.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace dasgd {
 namespace cli {
 
 /**
  * A callback that rewrites one line of standard error a few times a second:
- * epoch, loss, gradients per second, staleness, time left.
+ * epoch, loss, gradients per second, staleness, time left.  Where the terminal
+ * is narrow, staleness, gradients per second, loss and time left are left out,
+ * in this order.
  */
 class ProgressLine
 {
@@ -46,8 +52,10 @@ class ProgressLine
 
   ~ProgressLine()
   {
-    if (width > 0)
-      std::fputc('\n', stderr);
+    if (!ProgressShown())
+      return;
+    std::fputc('\n', stderr);
+    Shown(false);
   }
 
   template<typename OptimizerType, typename FunctionType, typename MatType>
@@ -112,45 +120,75 @@ class ProgressLine
     return false;
   }
 
-  //! The line, without its end.
-  std::string Text(const double staleness) const
+  //! The line, without its end, in at most so many columns.
+  std::string Text(const double staleness, const size_t columns) const
   {
     const double seconds = std::chrono::duration<double>(
         Clock::now() - start).count();
     const double done = double(steps * batchSize);
     const double now = epochSteps ? sum / double(epochSteps * batchSize) : loss;
-    char text[160];
-    std::string line = "epoch " + std::to_string(epoch);
+    std::string first = "epoch " + std::to_string(epoch);
     if (points > 0 && epochPoints > 0)
-      line += "/" + std::to_string((points + epochPoints - 1) / epochPoints);
-    std::snprintf(text, sizeof(text), "  loss %.4f  %.0f gradients/s  "
-        "staleness %.1f", now, double(steps) / std::max(seconds, 1e-9),
-        staleness);
-    line += text;
+      first += "/" + std::to_string((points + epochPoints - 1) / epochPoints);
+    // In the order of the line; a smaller number is dispensed with earlier.
+    std::vector<std::pair<size_t, std::string>> parts = {
+        { 2, Format("  loss %.4f", now) },
+        { 1, Format("  %.0f gradients/s", double(steps) /
+            std::max(seconds, 1e-9)) },
+        { 0, Format("  staleness %.1f", staleness) } };
     if (points > 0 && done > 0)
     {
       const double left = seconds * std::max(0.0, (double(points) -
           double(before)) / done - 1);
+      char text[64];
       std::snprintf(text, sizeof(text), "  %d:%02d left", int(left / 60),
           int(left) % 60);
-      line += text;
+      parts.push_back({ 3, text });
     }
-    return line;
+    for (size_t least = 0; ; ++least)
+    {
+      std::string line = first;
+      for (const auto& part : parts)
+      {
+        if (part.first >= least)
+          line += part.second;
+      }
+      if (line.size() <= columns || least > 3)
+        return line.substr(0, columns);
+    }
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  static std::string Format(const char* form, const double value)
+  {
+    char text[400]; // The largest numbers have 309 digits.
+    std::snprintf(text, sizeof(text), form, value);
+    return text;
+  }
+
   void Print(const double staleness)
   {
-    std::string line = Text(staleness);
+    // In the last column some terminals begin a new line.
+    const size_t columns = std::max<size_t>(TerminalColumns(), 2) - 1;
+    std::string line = Text(staleness, columns);
     const size_t length = line.size();
     // Wipe out what a longer line has left.
-    if (length < width)
-      line.append(width - length, ' ');
+    if (length < width && ProgressShown())
+      line.append(std::min(width, columns) - std::min(length, columns), ' ');
+    if (!ProgressShown())
+      Shown(true);
     width = length;
     std::fputs(("\r" + line).c_str(), stderr);
     std::fflush(stderr);
+  }
+
+  //! Let whoever prints next know that the line has no end yet.
+  static void Shown(const bool shown)
+  {
+    ProgressShown() = shown;
+    JobChannel::Get().Tell(RankWord::Line, shown);
   }
 
   bool show;

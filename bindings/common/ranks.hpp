@@ -20,25 +20,15 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <sstream>
 #include <thread>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace dasgd {
 namespace cli {
-
-//! Was this process started by mpirun, srun or the like?
-inline bool Launched()
-{
-  for (const char* name : { "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_ID",
-      "PMIX_RANK" })
-  {
-    if (std::getenv(name))
-      return true;
-  }
-  return false;
-}
 
 //! How many ranks there are, without starting MPI where nobody asked for it.
 inline size_t Ranks()
@@ -60,6 +50,37 @@ inline size_t Rank()
   int rank = 0;
   mpi::Check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
   return size_t(rank);
+}
+
+/**
+ * What an exception means to a user of the program.
+ *
+ * @param what Its text.
+ * @param memory Was there not enough memory?
+ */
+inline std::string InWords(const std::string& what, const bool memory)
+{
+  const std::string words = "out of memory; give fewer ranks or less data";
+  // Also in the texts that others have made of such an exception.
+  for (const std::string name : { "std::bad_alloc", "std::bad_array_new_length",
+      "cannot create std::vector larger than max_size()",
+      "vector::_M_default_append", "basic_string::_M_create" })
+  {
+    const size_t at = what.find(name);
+    if (at != std::string::npos && at > 0)
+      return what.substr(0, at) + words + what.substr(at + name.size());
+    if (at == 0)
+      return words;
+  }
+  // Armadillo's way to say so.
+  return memory || what.find("requested size is too large") !=
+      std::string::npos ? words : what;
+}
+
+inline std::string InWords(const std::exception& e)
+{
+  return InWords(e.what(), dynamic_cast<const std::bad_alloc*>(&e) ||
+      dynamic_cast<const std::length_error*>(&e));
 }
 
 /**
@@ -102,13 +123,20 @@ class Voice
     const size_t at = memory.kept.rfind(mark);
     if (std::strncmp(e.what(), "fatal error", 11) != 0 ||
         at == std::string::npos)
-      return e.what();
+      return InWords(e);
     std::string text = memory.kept.substr(at + mark.size());
     if (text.compare(0, colour.size(), colour) == 0)
       text.erase(0, colour.size());
     while (!text.empty() && text.back() == '\n')
       text.pop_back();
     return text;
+  }
+
+  //! There is not even memory for a text.
+  static constexpr const char* NoMemory()
+  {
+    return "\033[0;31m[FATAL] \033[0mout of memory; give fewer ranks or less "
+        "data\n";
   }
 
   //! The one there is, or null: std::cerr is one for the whole process, too.
@@ -143,9 +171,21 @@ class Voice
     std::streamsize xsputn(const char* text, const std::streamsize length)
         override
     {
+      // mlpack ends what is fatal by a line break of its own as well.
+      if (length == 1 && *text == '\n' && !kept.empty() &&
+          kept.back() == '\n' && kept.find("[FATAL]", kept.rfind('\n',
+          kept.size() - 2) + 1) != std::string::npos)
+        return length;
       kept.append(text, size_t(length));
       if (kept.size() > 2 * limit)
         kept.erase(0, kept.size() - limit);
+      if (target && ProgressShown())
+      {
+        // Nothing else is written to the end of a line of progress.
+        ProgressShown() = 0;
+        JobChannel::Get().Tell(RankWord::Line, 0);
+        target->sputc('\n');
+      }
       return target ? target->sputn(text, length) : length;
     }
 
@@ -165,8 +205,8 @@ class Voice
 inline std::string RootLost()
 {
   return "rank 0 of " + std::to_string(Ranks()) + " died, which writes the "
-      "files; the results are lost. Start the program again; with "
-      "'--checkpoint_file' it goes on from where it was";
+      "files; the results are lost; run the program again, with "
+      "'--checkpoint_file' to be able to resume";
 }
 
 /**
@@ -213,7 +253,7 @@ void Together(ActionType&& action)
   }
   catch (const std::exception& e)
   {
-    problem = Voice::Current() ? Voice::Current()->Text(e) : e.what();
+    problem = Voice::Current() ? Voice::Current()->Text(e) : InWords(e);
   }
   Agree(problem);
 }
@@ -222,13 +262,30 @@ void Together(ActionType&& action)
 inline std::string FatalLine(const std::string& text)
 { return "\033[0;31m[FATAL] \033[0m" + text + "\n"; }
 
+//! End the job from here, after what is wrong has been told.
+inline void AbortJob()
+{
+  std::fflush(stderr);
+  if (JobChannel::Get().Tell(RankWord::Failed, 1))
+  {
+    // Some MPIs print that they do as they are told.
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere >= 0)
+      dup2(nowhere, STDERR_FILENO);
+  }
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 /**
  * This process fails.  If the others do as well, within some seconds, rank 0
  * prints each text once and all may end; this is the case for everything that
  * is wrong with the arguments.  Otherwise this rank prints its own text and
  * takes the job down, since others may wait for it.
+ *
+ * @return The status to exit with: 0 if whoever has started the ranks knows
+ *     that all of them have failed, so that mpirun has nothing to add.
  */
-inline void FailTogether(const std::string& text, const Voice& voice)
+inline int FailTogether(const std::string& text, const Voice& voice)
 {
   const size_t ranks = Ranks(), rank = Rank();
   if (ranks > 1 && mpi::Deaths(MPI_COMM_WORLD) > 0)
@@ -245,11 +302,14 @@ inline void FailTogether(const std::string& text, const Voice& voice)
       std::fflush(stderr);
     }
     if (!all)
-      MPI_Abort(MPI_COMM_WORLD, 1);
-    return;
+      AbortJob();
+    return 1;
   }
+  // The first byte tells whether this rank can tell who has started it.
   constexpr size_t length = 4096;
-  std::string mine = text.substr(0, length - 1), all(ranks * length, '\0');
+  const bool joined = JobChannel::Get().Joined();
+  std::string mine = (joined ? "+" : "-") + text.substr(0, length - 2),
+      all(ranks * length, '\0');
   mine.resize(length, '\0');
   all.replace(rank * length, length, mine);
   if (ranks > 1)
@@ -281,17 +341,18 @@ inline void FailTogether(const std::string& text, const Voice& voice)
         std::fputs(FatalLine("rank " + std::to_string(rank) + ": " +
             text).c_str(), stderr);
       }
-      MPI_Abort(MPI_COMM_WORLD, 1);
+      AbortJob();
     }
   }
-  if (rank != 0)
-    return;
   // A text that says of another rank what that rank says itself adds nothing.
   std::string printed;
+  bool known = true;
   for (size_t i = 0; i < ranks; ++i)
   {
-    const std::string theirs = all.c_str() + i * length;
-    if (!voice.Said(theirs) && printed.find(theirs) == std::string::npos)
+    known = known && all[i * length] == '+';
+    const std::string theirs = all.c_str() + i * length + 1;
+    if (rank == 0 && !voice.Said(theirs) &&
+        printed.find(theirs) == std::string::npos)
     {
       std::fputs(FatalLine((i == 0) ? theirs : "rank " + std::to_string(i) +
           ": " + theirs).c_str(), stderr);
@@ -299,7 +360,28 @@ inline void FailTogether(const std::string& text, const Voice& voice)
     printed += theirs;
   }
   std::fflush(stderr);
+  return JobChannel::Get().Tell(RankWord::Failed, 1) && known ? 0 : 1;
 }
+
+//! What could not be written though the training has gone well: it is told at
+//! the end, when all else has been written.
+inline std::vector<std::string>& NotWritten()
+{
+  static std::vector<std::string> texts;
+  return texts;
+}
+
+//! Is there a front end that does so?
+inline bool& ToldAtEnd()
+{
+  static bool told = false;
+  return told;
+}
+
+//! The output of an option, as messages name it.
+inline std::string OutputText(const std::string& path,
+                              const std::string& option)
+{ return "The output '" + path + "', given with " + option; }
 
 //! Does somebody watch what this process prints?
 inline bool OnTerminal()
@@ -313,6 +395,27 @@ inline bool OnTerminal()
   const std::string name(target, length > 0 ? size_t(length) : 0);
   return Launched() && (name.rfind("/dev/pts/", 0) == 0 ||
       name.rfind("/dev/tty", 0) == 0);
+}
+
+//! How many columns the terminal has that this process prints to; 80 if nobody
+//! knows.
+inline size_t TerminalColumns()
+{
+  winsize size = { };
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return size.ws_col;
+  // Under mpirun standard error is a pipe to mpirun; look where that writes.
+  const std::string theirs = "/proc/" + std::to_string(getppid()) + "/fd/2";
+  const int terminal = Launched() ? open(theirs.c_str(), O_WRONLY | O_NOCTTY |
+      O_NONBLOCK | O_CLOEXEC) : -1;
+  if (terminal >= 0)
+  {
+    ioctl(terminal, TIOCGWINSZ, &size);
+    close(terminal);
+  }
+  const char* given = std::getenv("COLUMNS");
+  const int columns = given ? std::atoi(given) : 0;
+  return size.ws_col > 0 ? size.ws_col : columns > 0 ? size_t(columns) : 80;
 }
 
 //! Where this very program is; empty if the system does not tell.
@@ -370,12 +473,11 @@ inline std::string MpirunProblem(const std::string& mpirun,
 }
 
 /**
- * Become mpirun with this very command under it.  Returns only if that cannot
- * be done, with the reason.
+ * Start mpirun with this very command under it, and exit as it does.  Returns
+ * only if that cannot be done, with the reason.
  *
  * @param ranks How many to start.
- * @param checkpoint Where the training keeps its checkpoints, if it does: then
- *     mpirun runs beside this process, which says what became of it.
+ * @param checkpoint Where the training keeps its checkpoints, if it does.
  * @param restarts How often to start it again if a rank dies.
  */
 inline std::string Launch(const size_t ranks,
@@ -388,11 +490,15 @@ inline std::string Launch(const size_t ranks,
       std::istreambuf_iterator<char>() };
   const std::string self = SelfPath();
   if (words.empty() || self.empty())
-    return "this system does not tell the program its own command line";
+    return "cannot read /proc/self/cmdline, which '--ranks' needs; use mpirun";
 
   const std::string mpirun = PrepareMpirun(ranks);
   if (isatty(STDERR_FILENO))
+  {
+    // For ranks that cannot be given the terminal itself.
     setenv("DASGD_TERMINAL", "1", 1);
+    setenv("COLUMNS", std::to_string(TerminalColumns()).c_str(), 1);
+  }
 
   std::vector<std::string> command = { mpirun, "-n", std::to_string(ranks),
       self };
@@ -406,60 +512,71 @@ inline std::string Launch(const size_t ranks,
     begin = end + 1;
   }
   std::cout << std::flush;
-  if (!checkpoint.empty())
-  {
-    const int status = Supervise(command, checkpoint, restarts);
-    if (status >= 0)
-      _exit(status);
-    return MpirunProblem(mpirun, std::strerror(errno));
-  }
-  std::vector<char*> argv;
-  for (std::string& word : command)
-    argv.push_back(&word[0]);
-  argv.push_back(nullptr);
-  execvp(argv[0], argv.data());
+  const int status = Supervise(command, ranks, checkpoint, restarts);
+  if (status >= 0)
+    _exit(status);
   return MpirunProblem(mpirun, std::strerror(errno));
 }
 
+//! How many ranks may be started on this machine: more than anybody has a use
+//! for, and fewer than bring it down.
+inline size_t MostRanks()
+{
+  return std::max<size_t>(64, 16 * std::max(1u,
+      std::thread::hardware_concurrency()));
+}
+
 /**
- * If the parameter "ranks" asks for it and nobody has done so, start the ranks:
- * this process does not return then.  Bindings without that parameter, or with
- * a list of numbers for it, run as they were started.
+ * Check the parameter "ranks".  Bindings without it, or with a list of numbers
+ * for it, pass.
+ *
+ * @return How many are asked for; 1 if the parameter was not given.
  */
 template<typename ParamsType>
-void StartRanks(ParamsType& params)
+size_t CheckRanks(ParamsType& params)
 {
   const auto& known = params.Parameters();
   const auto found = known.find("ranks");
   if (found == known.end() || !params.Has("ranks") ||
       found->second.cppType != "int")
-    return;
+    return 1;
   const int ranks = params.template Get<int>("ranks");
+  const std::string invalid = "Invalid value of '--ranks' specified (" +
+      std::to_string(ranks) + "): ";
   if (ranks < 1 || ranks > 65536)
+    throw std::invalid_argument(invalid + "must be 1 to 65536!");
+  if (Launched() && size_t(ranks) != Ranks())
   {
-    throw std::invalid_argument("Invalid value of '--ranks' specified (" +
-        std::to_string(ranks) + "); give how many processes shall train, from "
-        "1 on!");
+    throw std::invalid_argument(invalid + "mpirun has started " +
+        std::to_string(Ranks()) + " ranks; leave '--ranks' out under mpirun!");
   }
-  if (Launched())
+  if (!Launched() && size_t(ranks) > MostRanks())
   {
-    if (size_t(ranks) != Ranks())
-    {
-      throw std::invalid_argument("Invalid value of '--ranks' specified (" +
-          std::to_string(ranks) + "): mpirun has started " +
-          std::to_string(Ranks()) + "; leave it out under mpirun!");
-    }
+    const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+    throw std::invalid_argument(invalid + "this machine has " +
+        std::to_string(cores) + (cores == 1 ? " core" : " cores") +
+        "; start at most " + std::to_string(MostRanks()) + " here, or use "
+        "mpirun with several machines!");
+  }
+  return size_t(ranks);
+}
+
+/**
+ * If the parameter "ranks" asks for it and nobody has done so, start the ranks:
+ * this process does not return then.
+ */
+template<typename ParamsType>
+void StartRanks(ParamsType& params)
+{
+  const size_t ranks = CheckRanks(params);
+  if (ranks == 1 || Launched())
     return;
-  }
+  const auto& known = params.Parameters();
   const auto has = [&](const char* name)
   { return known.find(name) != known.end() && params.Has(name); };
-  const std::string checkpoint = has("checkpoint_file") ?
-      params.template Get<std::string>("checkpoint_file") : "";
-  if (ranks > 1)
-  {
-    throw std::runtime_error(Launch(size_t(ranks), checkpoint,
-        has("restarts") ? size_t(params.template Get<int>("restarts")) : 0));
-  }
+  throw std::runtime_error(Launch(ranks, has("checkpoint_file") ?
+      params.template Get<std::string>("checkpoint_file") : "",
+      has("restarts") ? size_t(params.template Get<int>("restarts")) : 0));
 }
 
 } // namespace cli

@@ -55,12 +55,12 @@ inline std::string AlsoFor(const std::string& name, const std::string& path)
 
 /**
  * Check what the shared parameters say, before any data is looked at: mistakes
- * are the same on all ranks.  To be called first in a binding; from here on the
- * process is one of the ranks.
+ * are the same on all ranks.  To be called first in a binding.
  */
 inline void CheckTraining(mlpack::util::Params& params)
 {
   using namespace mlpack::util;
+  CheckRanks(params);
   RequireParamValue<double>(params, "step_size",
       [](double x) { return std::isfinite(x) && x >= 0.0; }, true,
       "step size must be a finite number of at least 0");
@@ -164,6 +164,14 @@ inline void CheckTraining(mlpack::util::Params& params)
     }
   }
   Agree(problem);
+}
+
+/**
+ * Start the ranks, if so asked: from here on the process is one of them.  To be
+ * called when all has been checked that needs no data.
+ */
+inline void BecomeRank(mlpack::util::Params& params)
+{
   StartRanks(params);
 
   // With mlpack's own front end, which knows nothing of ranks: only rank 0 is to
@@ -181,12 +189,14 @@ inline void CheckTraining(mlpack::util::Params& params)
 }
 
 /**
- * Random numbers for all ranks alike, from the parameter "seed".
+ * Random numbers for all ranks alike, from the parameter "seed".  This is where
+ * ranks are started: to be called after the checks, before data is read.
  *
  * @return The seed for the order of points; it is not 0.
  */
 inline size_t Seed(mlpack::util::Params& params)
 {
+  BecomeRank(params);
   std::uint64_t seed = std::uint64_t(params.Get<int>("seed"));
   if (seed == 0)
     seed = std::uint64_t(std::time(nullptr));
@@ -419,8 +429,12 @@ inline void SaveAccounts(mlpack::util::Params& params,
     }
     catch (const std::exception& e)
     {
-      mlpack::Log::Warn << "'--" << name << "' cannot be written: " << e.what()
-          << std::endl;
+      const WriteError* error = dynamic_cast<const WriteError*>(&e);
+      NotWritten().push_back(OutputText(path, "'--" + name + "'") +
+          ", cannot be written: " + (error ? error->Reason() : InWords(e)));
+      // With mlpack's own front end nobody says so later.
+      if (!ToldAtEnd())
+        mlpack::Log::Warn << NotWritten().back() << std::endl;
     }
   };
   save("report_file", [&](const std::string& path)

@@ -15,7 +15,12 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "catch.hpp"
 
@@ -207,4 +212,113 @@ TEST_CASE("Devices are written to, and stay what they are", "[file]")
   // A full disk is an error, not a file that ends too early.
   CHECK_THROWS_AS(SaveFile("/dev/full", [](std::ostream& out)
       { out << std::string(100000, 'x'); }), std::runtime_error);
+}
+
+TEST_CASE("A file has the permissions of the one it replaces", "[file]")
+{
+  const Scratch scratch;
+  const std::string target = scratch.File("model.bin");
+  for (const mode_t mode : { 0600, 0640, 0664, 0755 })
+  {
+    std::ofstream(target) << "old";
+    REQUIRE(chmod(target.c_str(), mode) == 0);
+    {
+      WholeFile file(target);
+      struct stat part;
+      REQUIRE(stat(file.Path().c_str(), &part) == 0);
+      // Whoever may not read the file may not read a part of it.
+      CHECK((part.st_mode & 07777 & ~mode & ~mode_t(0600)) == 0);
+      // As Armadillo does: another file takes the place of the part.
+      std::ofstream(file.Path() + ".tmp_0123") << "new";
+      fs::rename(file.Path() + ".tmp_0123", file.Path());
+      file.Commit();
+    }
+    struct stat status;
+    REQUIRE(stat(target.c_str(), &status) == 0);
+    CHECK((status.st_mode & 07777) == mode);
+    CHECK(Read(target) == "new");
+  }
+  if (geteuid() != 0)
+    return;
+  // Only root may give a file away.
+  REQUIRE(chown(target.c_str(), 12345, 23456) == 0);
+  SaveFile(target, [](std::ostream& out) { out << "newer"; });
+  struct stat status;
+  REQUIRE(stat(target.c_str(), &status) == 0);
+  CHECK(status.st_uid == 12345);
+  CHECK(status.st_gid == 23456);
+  CHECK((status.st_mode & 07777) == 0755);
+}
+
+TEST_CASE("A process that dies by a signal leaves no part of a file", "[file]")
+{
+  const Scratch scratch;
+  std::ofstream(scratch.File("other")) << "old";
+  const WholeFile mine(scratch.File("mine.bin"));
+  const pid_t child = fork();
+  if (child == 0)
+  {
+    std::signal(SIGTERM, [](const int number)
+    {
+      PartFiles::Remove();
+      std::signal(number, SIG_DFL);
+      raise(number);
+    });
+    const WholeFile one(scratch.File("one.bin"));
+    const WholeFile two(scratch.File("two.csv"));
+    {
+      WholeFile done(scratch.File("done.bin"));
+      done.Commit();
+    }
+    std::ofstream(two.Path() + ".tmp_0123") << "half";
+    raise(SIGTERM);
+    _exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGTERM);
+  // What is there: the parent's own part, what was complete, and the rest.
+  CHECK(fs::exists(mine.Path()));
+  CHECK(fs::exists(scratch.File("done.bin")));
+  CHECK(fs::exists(scratch.File("other")));
+  CHECK(scratch.Entries() == 3);
+}
+
+TEST_CASE("Why a file cannot be written is told", "[file]")
+{
+  const auto reason = [](const std::string& path, const size_t length)
+  {
+    try
+    {
+      SaveFile(path, [&](std::ostream& out)
+      {
+        out << std::string(length, 'x');
+        errno = ENOENT; // Of something else.
+      });
+    }
+    catch (const WriteError& e)
+    {
+      CHECK(std::string(e.what()).find(path) != std::string::npos);
+      return e.Reason();
+    }
+    return std::string();
+  };
+  CHECK(reason("/dev/full", 10) == "No space left on device");
+  const Scratch scratch;
+  const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before;
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  rlimit small = before;
+  small.rlim_cur = 20000;
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const std::string fits = reason(scratch.File("fits"), 20000);
+  const std::string longer = reason(scratch.File("not"), 20001);
+  const std::string far = reason(scratch.File("far"), 1000000);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, ignored);
+  CHECK(fits == "");
+  CHECK(longer == "File too large");
+  CHECK(far == "File too large");
+  CHECK(scratch.Entries() == 1);
 }

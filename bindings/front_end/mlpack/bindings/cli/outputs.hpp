@@ -11,6 +11,7 @@
 #include "kinds.hpp"
 
 #include <common/file_claims.hpp>
+#include <common/ranks.hpp>
 #include <dasgd/core/whole_file.hpp>
 
 #include <set>
@@ -82,15 +83,11 @@ inline std::string OutputProblem(Params& params)
     const std::string reason = path.empty() ? "has no name" :
         claims.Write(path, name);
     if (!reason.empty() && problem.empty())
-    {
-      problem = "The output '" + path + "', given with " + name + ", " +
-          reason + "!";
-    }
+      problem = OutputText(path, name) + ", " + reason + "!";
   }
   ForOutputs(params, [&](const Kind& kind, ParamData& data,
                          const std::string& path)
   {
-    const std::string given = "', given with " + FullName(kind, data) + ", ";
     const std::vector<std::string> endings = kind.Endings();
     const size_t dot = path.find_last_of("./");
     const std::string ending = (dot == std::string::npos || path[dot] == '/') ?
@@ -101,21 +98,26 @@ inline std::string OutputProblem(Params& params)
       reason = "cannot be written: " + reason;
     else if (std::find(endings.begin(), endings.end(), ending) == endings.end())
     {
-      reason = "is of no known type; let its name end in ";
+      reason = "has an unknown ending; use ";
       for (size_t i = 0; i < endings.size(); ++i)
         reason += (i ? ", ." : ".") + endings[i];
     }
     else
       reason = claims.Write(path, FullName(kind, data), kind.HoldsModel());
     if (!reason.empty() && problem.empty())
-      problem = "The output '" + path + given + reason + "!";
+      problem = OutputText(path, FullName(kind, data)) + ", " + reason + "!";
   });
   return problem;
 }
 
-//! Write all outputs, each by one rename.
+/**
+ * Write all outputs, each by one rename.  What can be written is, whatever
+ * cannot be.
+ */
 inline void WriteOutputs(Params& params)
 {
+  std::vector<std::string>& problems = NotWritten();
+  size_t written = 0;
   ForOutputs(params, [&](const Kind& kind, ParamData& data,
                          const std::string& path)
   {
@@ -124,18 +126,43 @@ inline void WriteOutputs(Params& params)
         "'" + path + "'";
     if (nothing)
       return;
+    const std::string name = OutputText(path, FullName(kind, data));
     try
     {
       WholeFile file(path);
-      kind.Save(data, file.Path());
+      try
+      {
+        errno = 0;
+        kind.Save(data, file.Path());
+      }
+      catch (const std::bad_alloc&)
+      {
+        throw;
+      }
+      catch (const std::exception&)
+      {
+        // What writes it does not tell why it cannot.
+        throw WriteError(path, file.Reason(errno));
+      }
       file.Commit();
+      ++written;
+    }
+    catch (const WriteError& e)
+    {
+      problems.push_back(name + ", cannot be written: " + e.Reason());
     }
     catch (const std::exception& e)
     {
-      Fatal << "Saving to '" << path << "', given with " << FullName(kind, data)
-          << ", failed: " << e.what() << std::endl;
+      problems.push_back(name + ", cannot be written: " + InWords(e));
     }
   });
+  if (problems.empty())
+    return;
+  std::string all;
+  for (const std::string& problem : problems)
+    all += (all.empty() ? "T" : "t") + problem.substr(1) + "; ";
+  Fatal << all << (written > 0 ? "the other outputs are complete; " : "")
+      << "make room or choose another place!" << std::endl;
 }
 
 //! Print what was not asked to go to a file: numbers and texts.

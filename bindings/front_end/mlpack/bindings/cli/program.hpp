@@ -114,6 +114,71 @@ inline void PrintVerbose(Params& params, mlpack::util::Timers& timers)
 }
 
 /**
+ * Do what the command line asks for.
+ *
+ * @param binding The binding's name.
+ * @param function What it does.
+ */
+inline void DoAsAsked(const int argc,
+                      char** argv,
+                      const std::string& binding,
+                      void (*function)(Params&, mlpack::util::Timers&))
+{
+  Params params = mlpack::IO::Parameters(binding);
+  mlpack::Log::Warn.ignoreInput = false;
+  if (argc == 2 && std::string(argv[1]) == "--man_page")
+  {
+    std::cout << ManPage(params, Version(binding)) << std::flush;
+    return;
+  }
+  if (argc == 2 && std::string(argv[1]) == "--markdown_page")
+  {
+    std::cout << Markdown(params) << std::flush;
+    return;
+  }
+  ParseCommandLine(params, argc, argv);
+  if (OnlyPrints(params))
+    return;
+  // What there is to warn of, the ranks do.
+  const bool starts = !Launched() && CheckRanks(params) > 1;
+  mlpack::Log::Warn.ignoreInput = starts;
+  mlpack::Log::Info.ignoreInput = starts || !params.Has("verbose");
+  CheckRequired(params);
+
+  mlpack::util::Timers timers;
+  timers.Enabled() = true;
+  timers.Start("total_time");
+  Together([&]()
+  {
+    const std::string problem = (Rank() == 0) ? OutputProblem(params) : "";
+    if (!problem.empty())
+      throw std::invalid_argument(problem);
+    FindInputs(params);
+  });
+  // Bindings that can start ranks do so once they have checked what can be
+  // checked before.
+  if (Ranks() > 1)
+  {
+    timers.Start("loading_data");
+    Together([&]() { LoadInputs(params); });
+    timers.Stop("loading_data");
+  }
+  function(params, timers);
+
+  timers.Start("saving_data");
+  Together([&]()
+  {
+    if (Rank() == 0)
+      WriteOutputs(params);
+  });
+  timers.Stop("saving_data");
+  PrintOutputs(params);
+  timers.Stop("total_time");
+  PrintVerbose(params, timers);
+  DeleteModels(params);
+}
+
+/**
  * Run a binding as a program.
  *
  * @param binding Its name.
@@ -125,64 +190,32 @@ inline int RunProgram(const int argc,
                       const std::string& binding,
                       void (*function)(Params&, mlpack::util::Timers&))
 {
+  // A file that grows too large is an error like others.
+  std::signal(SIGXFSZ, SIG_IGN);
+  // UCX, which some MPIs use, takes SIGHUP for a wish to hear more of it.
+  setenv("UCX_DEBUG_SIGNO", "0", 0);
+  EndWell();
+  ToldAtEnd() = true;
   Voice voice(Rank());
-  Params params = mlpack::IO::Parameters(binding);
-  mlpack::Log::Warn.ignoreInput = false;
   try
   {
-    if (argc == 2 && std::string(argv[1]) == "--man_page")
-    {
-      std::cout << ManPage(params, Version(binding)) << std::flush;
-      return 0;
-    }
-    if (argc == 2 && std::string(argv[1]) == "--markdown_page")
-    {
-      std::cout << Markdown(params) << std::flush;
-      return 0;
-    }
-    ParseCommandLine(params, argc, argv);
-    if (OnlyPrints(params))
-      return 0;
-    mlpack::Log::Info.ignoreInput = !params.Has("verbose");
-    CheckRequired(params);
-
-    mlpack::util::Timers timers;
-    timers.Enabled() = true;
-    timers.Start("total_time");
-    Together([&]()
-    {
-      const std::string problem = (Rank() == 0) ? OutputProblem(params) : "";
-      if (!problem.empty())
-        throw std::invalid_argument(problem);
-      FindInputs(params);
-    });
-    // Bindings that can start ranks do so once they have checked what can be
-    // checked before.
-    if (Ranks() > 1)
-    {
-      timers.Start("loading_data");
-      Together([&]() { LoadInputs(params); });
-      timers.Stop("loading_data");
-    }
-    function(params, timers);
-
-    timers.Start("saving_data");
-    Together([&]()
-    {
-      if (Rank() == 0)
-        WriteOutputs(params);
-    });
-    timers.Stop("saving_data");
-    PrintOutputs(params);
-    timers.Stop("total_time");
-    PrintVerbose(params, timers);
-    DeleteModels(params);
+    DoAsAsked(argc, argv, binding, function);
+    JobChannel::Get().Tell(RankWord::Ended, 0);
     return 0;
   }
   catch (const std::exception& e)
   {
-    FailTogether(voice.Text(e), voice);
-    return 1;
+    try
+    {
+      return FailTogether(voice.Text(e), voice);
+    }
+    catch (const std::bad_alloc&)
+    {
+      std::fputs(Voice::NoMemory(), stderr);
+      if (Ranks() > 1)
+        AbortJob();
+      return 1;
+    }
   }
 }
 
