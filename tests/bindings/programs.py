@@ -2423,7 +2423,8 @@ case("too_large", "a matrix that cannot be written to its end is told with "
 
 def no_memory(folder):
     for ranks in (1, 2):
-        command = limited("-v 4000000", our(SOFTMAX), *given(
+        command = limited("-v 4000000", "env", "OMP_NUM_THREADS=1",
+                          "OPENBLAS_NUM_THREADS=1", our(SOFTMAX), *given(
             SOFTMAX, number_of_classes=100000000, ranks=ranks))
         result = run(command, folder)
         message = plain(result.err)
@@ -2435,6 +2436,25 @@ def no_memory(folder):
                1 and tree(folder) == [], "no more than that", result)
 
 
+def no_memory_on_one(folder):
+    """The others wait for that rank, and must not do so for ever."""
+    stub = write(os.path.join(folder, "mpirun"), "#!/bin/sh\nshift 2\n"
+                 "exec '%s' -n 1 \"$@\" : -n 1 sh -c 'ulimit -v 800000 && "
+                 "exec \"$@\"' sh \"$@\"\n" % Setting.mpiexec)
+    os.chmod(stub, 0o755)
+    # Threads of their own need memory, too: as much as there are cores.
+    result = run(["env", "DASGD_MPIRUN=" + stub, "OMP_NUM_THREADS=1",
+                  "OPENBLAS_NUM_THREADS=1", our(SOFTMAX)] + given(
+        SOFTMAX, number_of_classes=1500000, test_file=None,
+        predictions_file=None, ranks=2), folder)
+    expect(result.status == 1 and plain(result.err) == "[FATAL] rank 1: out of "
+           "memory; give fewer ranks or less data\n", "status 1 and one line "
+           "that names the rank", result)
+    expect(tree(folder) == ["mpirun"], "no file, not %s" % tree(folder), result)
+
+
+case("no_memory_on_one", "what is wrong with one rank alone ends all, with one "
+     "line", no_memory_on_one)
 case("no_memory", "a lack of memory is told in words, once", no_memory,
      light=True)
 
