@@ -331,11 +331,15 @@ Trained TrainWith(OptimizerType& optimizer,
     {
       train(Captured(action));
     }
-    catch (const std::exception&)
+    catch (const std::exception& e)
     {
       // Whatever it has led to, this is what there is to say.
       if (Ranks() > 1 && mpi::IsDead(MPI_COMM_WORLD, 0))
         throw std::runtime_error(RootLost());
+      // Without the function that has found it.
+      const std::string text = e.what(), start = "DASGD::Optimize(): ";
+      if (text.compare(0, start.size(), start) == 0)
+        throw std::runtime_error(text.substr(start.size()));
       throw;
     }
   }

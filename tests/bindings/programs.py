@@ -378,8 +378,8 @@ def make_data():
         write(data("half_column.csv"), text_of(
             row + [label] for row, label in zip(rows, two[:-1] + [0.5])))
         write(data("one_class.csv"), text_of([1] for _ in two))
-        write(data("one_point.csv"), text_of(rows[:1]))
-        write(data("one_label.csv"), text_of([two[:1]]))
+        write(data("two_points.csv"), text_of(rows[:2]))
+        write(data("two_labels.csv"), "0\n1\n")
         write(data("three_points.csv"), text_of(rows[:3]))
         write(data("three_labels.csv"), text_of([x] for x in two[:3]))
         for word in ("nan", "inf"):
@@ -906,7 +906,7 @@ def version(folder):
 def info(folder):
     entry = well([our(LR), "--info", "training"], folder)
     expect(entry.out.startswith("  --training_file (-t) [2-d matrix file]") and
-           "Points to train with" in entry.out and "--labels" not in entry.out,
+           "Training data" in entry.out and "--labels" not in entry.out,
            "the description of --training_file alone", entry)
     for asked in ("training_file", "t", "--training_file"):
         other = well([our(LR), "--info=" + asked], folder)
@@ -1204,9 +1204,9 @@ mistake("too_many_ranks", LR, lambda: given(
         labels_file=data("three_labels.csv"), ranks=4), "3 points", "4 ranks",
         "'--ranks", ranks=(1,))
 mistake("too_many_ranks", LR, lambda: given(
-        LR, training_file=data("one_point.csv"),
-        labels_file=data("one_label.csv")), "1 point", "2 ranks", "'--ranks",
-        ranks=(2,))
+        LR, training_file=data("two_points.csv"),
+        labels_file=data("two_labels.csv")), "2 points", "3 ranks", "'--ranks",
+        ranks=(3,))
 mistake("no_folder", LR, lambda: given(
         LR, output_model_file="nowhere/model.bin"),
         "'--output_model_file (-M)'", "'nowhere/model.bin'", "No such file")
@@ -1898,7 +1898,7 @@ def tied(folder):
     for words, name, values in (
             (["--step_size", 0.5], "--step_size", ("0.002", "0.5")),
             (["--update", "momentum"], "--update", ("'sgd'", "'momentum'")),
-            (["--batch_size", 16], "--batch_size", ("32", "16")),
+            (["--batch_size", 16], "--batch_size", ("was 1,", "16")),
             (["--lambda", 0.5], "--lambda", ("0.01", "0.5")),
             (["--seed", 4], "--seed", ("3", "4")),
             (["--no_intercept"], "", ("",)),
@@ -2043,7 +2043,7 @@ mistake("checkpoint_folder", SOFTMAX,
         "'no/such/file'", "'--checkpoint_file'", "No such file")
 mistake("checkpoint_foreign", SOFTMAX,
         lambda: given(SOFTMAX, checkpoint_file=data("void.csv")),
-        "cannot go on from the checkpoint", "it is not a checkpoint",
+        "cannot resume from checkpoint", "it is not a checkpoint",
         "--restart")
 
 
