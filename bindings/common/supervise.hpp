@@ -708,10 +708,12 @@ inline void EndWell()
     std::signal(number, SIG_DFL);
     raise(number);
   };
+  // UCX, which some MPIs use, takes SIGHUP for a wish to hear more of it, as
+  // soon as it is loaded: so whatever there is makes way.
   for (const int number : { SIGTERM, SIGINT, SIGHUP })
   {
     if (sigaction(number, nullptr, &before) == 0 &&
-        before.sa_handler == SIG_DFL)
+        before.sa_handler != SIG_IGN)
       sigaction(number, &last, nullptr);
   }
 }

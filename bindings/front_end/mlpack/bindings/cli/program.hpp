@@ -192,8 +192,6 @@ inline int RunProgram(const int argc,
 {
   // A file that grows too large is an error like others.
   std::signal(SIGXFSZ, SIG_IGN);
-  // UCX, which some MPIs use, takes SIGHUP for a wish to hear more of it.
-  setenv("UCX_DEBUG_SIGNO", "0", 0);
   EndWell();
   ToldAtEnd() = true;
   Voice voice(Rank());
