@@ -79,7 +79,7 @@ BINDING_LONG_DESC(
     "size, the program tries smaller or larger ones, by factors of 2.  Unless "
     + PRINT_PARAM_STRING("target_loss") + " is given, the target is the loss "
     "that serial SGD with its best step size has after a quarter of its time, "
-    "or where it has made 97 % of its progress, whichever is easier."
+    "or where it has made 99 % of its progress, whichever is easier."
     "\n\n"
     "The result is the mean time to the target with its 95 % confidence "
     "interval, and the speed-up, which is the mean time of serial SGD divided "
@@ -117,7 +117,8 @@ BINDING_EXAMPLE(
 PARAM_STRING_IN("problem", "What to train: 'logistic', 'softmax', 'mlp' or "
     "'cnn'.", "p", "softmax");
 PARAM_STRING_IN("data", "Data to train with: 'fashion_mnist', 'cifar10', "
-    "'synthetic' or 'synthetic_sparse'.", "d", "fashion_mnist");
+    "'synthetic', or 'synthetic_sparse' for 'logistic'.", "d",
+    "fashion_mnist");
 PARAM_STRING_IN("data_dir", "Folder with the files of 'fashion_mnist' or "
     "'cifar10'.", "", "");
 PARAM_STRING_IN("training_file", "Your own points to train with: a matrix, or "

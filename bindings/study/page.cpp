@@ -182,7 +182,7 @@ class PageMaker
     {
       replace("target_loss", (std::isfinite(target) ? NumberText(target, 4) :
           "not known") + ": what serial SGD with its best step has after a "
-          "quarter of its time, or where it has made 97 % of its progress, "
+          "quarter of its time, or where it has made 99 % of its progress, "
           "whichever is easier; medians of the runs that chose the step");
     }
     replace("time_budget", NumberText(settings.budget, 3) + " s for each run");

@@ -93,21 +93,18 @@ struct Estimate
 };
 
 /**
- * One mean divided by another.  The relative half-widths of the intervals add
- * up as those of independent errors do.
+ * One mean divided by another.  The interval goes from one end of theirs to the
+ * other, so that it holds 1 if, and only if, they are not told apart.
  */
 inline Estimate Ratio(const Estimate& above, const Estimate& below)
 {
   Estimate ratio;
   ratio.mean = above.mean / below.mean;
   ratio.count = std::min(above.count, below.count);
-  if (above.HasInterval() && below.HasInterval())
+  if (above.HasInterval() && below.low > 0)
   {
-    const double half = ratio.mean * std::hypot(
-        (above.high - above.mean) / above.mean,
-        (below.high - below.mean) / below.mean);
-    ratio.low = std::max(0.0, ratio.mean - half);
-    ratio.high = ratio.mean + half;
+    ratio.low = std::max(0.0, above.low) / below.high;
+    ratio.high = above.high / below.low;
   }
   return ratio;
 }

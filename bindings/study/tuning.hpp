@@ -39,13 +39,13 @@ inline bool GivesTarget(const Settings& settings, const Cell& cell)
 { return cell.algorithm->serial && !std::isfinite(settings.target); }
 
 //! Part of serial SGD's progress that is left at the target.
-constexpr double ProgressLeft = 0.03;
+constexpr double ProgressLeft = 0.01;
 
 /**
  * The loss to reach; not a number while it is not known.
  *
  * Unless it was given, it is what serial SGD has after a quarter of its time,
- * or where it has made all but 3 % of its progress, whichever is easier.  The
+ * or where it has made all but 1 % of its progress, whichever is easier.  The
  * first leaves time to algorithms that are slower.  The second keeps off the
  * flat end of the curve, where noise decides when a loss is reached, if at all.
  * Each is the best of all steps, and of a step the median of all tries.
