@@ -254,6 +254,8 @@ class Conductor
           << Counted(results.Rows().size(), "run") << " of " << Total()
           << " were kept." << std::endl;
     }
+    else
+      WarnOfLoad();
     const bool complete = Runs();
     Wipe();
     SavePage(settings, results);
@@ -280,6 +282,19 @@ class Conductor
   }
 
  private:
+  //! Times are worth little if others use the cores; the user may not know.
+  static void WarnOfLoad()
+  {
+    double load = 0;
+    if (getloadavg(&load, 1) == 1 && load > 0.5)
+    {
+      std::cout << "Other programs are using this machine (load average "
+          << NumberText(load, 2) << "), so times will vary more, and another "
+          "study may come to\nanother order; better wait until they have "
+          "ended." << std::endl;
+    }
+  }
+
   //! All that has to be run, in order; false if interrupted.
   bool Runs()
   {
