@@ -156,7 +156,7 @@ PARAM_INT_IN("tuning_seeds", "Number of tries, each with its own seed, of a "
     "step size that may be the best.", "", 3);
 PARAM_DOUBLE_IN("target_loss", "Test loss to reach; 0 derives it from runs of "
     "serial SGD.", "", 0.0);
-PARAM_DOUBLE_IN("time_budget", "Seconds per run; 0 picks 1.5, or 2 for 'mlp' "
+PARAM_DOUBLE_IN("time_budget", "Seconds per run; 0 picks 1, or 2 for 'mlp' "
     "and 5 for 'cnn'.", "", 0.0);
 PARAM_DOUBLE_IN("timeout", "Seconds after which a run that has not ended is "
     "stopped; 0 picks one minute plus ten times the time budget.", "", 0.0);
@@ -665,7 +665,7 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
   if (settings.budget == 0)
   {
     settings.budget = (settings.problem == "cnn") ? 5 :
-        (settings.problem == "mlp") ? 2 : 1.5;
+        (settings.problem == "mlp") ? 2 : 1;
   }
   if (settings.timeout == 0)
     settings.timeout = 60 + 10 * settings.budget;
