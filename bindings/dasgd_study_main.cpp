@@ -504,13 +504,8 @@ static std::vector<Input> InputsOf(const study::DataRequest& request,
     if (!input.path.empty())
       inputs.push_back(input);
   }
-  if (!request.folder.empty())
-  {
-    std::error_code failed;
-    for (const auto& entry : std::filesystem::directory_iterator(
-        request.folder, failed))
-      inputs.push_back({ "data_dir", entry.path().string() });
-  }
+  for (const std::string& name : study::DataFiles(request.data))
+    inputs.push_back({ "data_dir", request.folder + "/" + name });
   for (const std::string& topology : settings.topologies)
   {
     if (topology.compare(0, 5, "file:") == 0)

@@ -349,6 +349,13 @@ def outputs(studies):
     studies.refused(["--data_dir", "data", "--report_file",
                      "data/t10k-images-idx3-ubyte.gz"], "--report_file",
                     "--data_dir", "the same", name="outputs")
+    # A page that is beside them is not one of them.
+    (data / "report.html").write_text("")
+    result = studies.refused(["--data_dir", "data", "--report_file",
+                              "data/report.html"], "file is empty",
+                             name="outputs")
+    expect("the same" not in result.out, "that the page may be there",
+           result.out)
 
 
 def browser(studies, page_test):
