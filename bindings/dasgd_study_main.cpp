@@ -20,6 +20,7 @@
 #include <study/process.hpp>
 #include <study/read_data.hpp>
 #include <study/run.hpp>
+#include <study/same_file.hpp>
 #include <study/study.hpp>
 #include <study/tasks.hpp>
 
@@ -31,64 +32,82 @@ using namespace mlpack::util;
 BINDING_USER_NAME("Study of Decentralized Training");
 
 BINDING_SHORT_DESC(
-    "Compares algorithms that train on several processes: decentralized "
-    "asynchronous SGD, all-reduce, a parameter server, gossip and others, "
-    "against serial SGD.  Tunes the step of each, runs each several times, and "
-    "writes a table and a page for a browser.");
+    "Compares ways to train on several processes: decentralized asynchronous "
+    "SGD, all-reduce, a parameter server, gossip and others, against serial "
+    "SGD.  Tunes the step size of each, runs each several times, and writes a "
+    "table and a page for a browser.");
 
 BINDING_LONG_DESC(
-    "Finds out which way of training suits a problem and a machine.  For all " +
-    PRINT_PARAM_STRING("ranks") + ", " + PRINT_PARAM_STRING("topologies") +
-    " and " + PRINT_PARAM_STRING("slow") + " ranks, every one of the " +
-    PRINT_PARAM_STRING("algorithms") + " trains the same model from the same "
-    "start with " + PRINT_PARAM_STRING("seeds") + " seeds, under mpirun, which "
-    "this program starts itself.  What counts is the time to a certain test "
-    "loss.  Without other parameters it takes about two minutes."
+    "Finds out which algorithm trains a model fastest on this machine.  For "
+    "each combination of " + PRINT_PARAM_STRING("ranks") + ", " +
+    PRINT_PARAM_STRING("topologies") + " and " + PRINT_PARAM_STRING("slow") +
+    ", each of the " + PRINT_PARAM_STRING("algorithms") + " trains the same "
+    "model with " + PRINT_PARAM_STRING("seeds") + " different seeds.  The "
+    "program starts mpirun itself; do not start it with mpirun.  Algorithms "
+    "are compared by the time they take to reach a given test loss, the "
+    "target.  Without options, a study takes about three minutes on two cores; "
+    "close other programs meanwhile, since they change what is measured."
     "\n\n"
-    "The problem is 'softmax' (mlpack's softmax regression), 'logistic' "
-    "(mlpack's logistic regression; of more than two classes it learns whether "
-    "the label is in the lower half), 'mlp' (a network with one hidden layer "
-    "of 64, unless " + PRINT_PARAM_STRING("layers") + " says otherwise) or "
-    "'cnn' (two convolutions of 5 x 5 with 8 and 16 maps, each followed by "
-    "relu and pooling of 2 x 2).  The data is Fashion-MNIST as Debian's "
-    "package dataset-fashion-mnist has it, 'cifar10' from the folder " +
-    PRINT_PARAM_STRING("data_dir") + " (of both, every pixel less its mean), "
-    "'synthetic', or that of your files: " +
+    "The problem is 'softmax' (softmax regression), 'logistic' (logistic "
+    "regression; with more than two classes, it learns whether the label is "
+    "in the lower half), 'mlp' (a network with one hidden layer of 64 units, "
+    "unless " + PRINT_PARAM_STRING("layers") + " are given) or 'cnn' (two "
+    "convolutions of 5 x 5 with 8 and 16 maps, each followed by relu and "
+    "pooling of 2 x 2).  The data is Fashion-MNIST from Debian's package "
+    "dataset-fashion-mnist, 'cifar10' from the folder " +
+    PRINT_PARAM_STRING("data_dir") + " (in both, the mean of each pixel is "
+    "subtracted), 'synthetic', or your own: " +
     PRINT_PARAM_STRING("training_file") + " with " +
-    PRINT_PARAM_STRING("labels_file") + ", and perhaps " +
+    PRINT_PARAM_STRING("labels_file") + ", and optionally " +
     PRINT_PARAM_STRING("test_file") + " with " +
     PRINT_PARAM_STRING("test_labels_file") + ", as matrices or IDX files.  "
-    "Without the latter, some points are held out to test with."
+    "Without a test file, some of the points are held out for testing."
     "\n\n"
-    "The algorithms are 'dasgd', with variants "
-    "'dasgd_float32' and 'dasgd_bfloat16'; 'allreduce'; 'ps', a parameter "
-    "server, with 'ps_adaptive', which shortens steps of late gradients, and "
-    "'ps_picky:0.5', which drops gradients of models that are farther away; "
+    "The algorithms are 'dasgd', with the variants 'dasgd_float32' and "
+    "'dasgd_bfloat16'; 'allreduce'; 'ps', a parameter server, with "
+    "'ps_adaptive', which takes shorter steps for late gradients, and "
+    "'ps_picky:0.5', which drops gradients of models farther away than that; "
     "'dpsgd', 'adpsgd' and 'swift', which average with neighbours; 'local', "
-    "which averages now and then ('local:16' and 'swift:4' after as many "
-    "steps); 'sgd', serial ens::SGD; and 'hogwild', ens::ParallelSGD, only for "
-    "logistic regression on 'synthetic_sparse'.  Each tries all " +
-    PRINT_PARAM_STRING("step_sizes") + " once and takes the one that reaches "
-    "the target first on points that are held out for this."
+    "which averages from time to time ('local:16' and 'swift:4' after that "
+    "many steps); and 'sgd', which is serial SGD in one process."
+    "\n\n"
+    "Every algorithm gets its own step size.  It tries each of the " +
+    PRINT_PARAM_STRING("step_sizes") + " once, on points held out for this, "
+    "and those that are at most twice as slow as the best " +
+    PRINT_PARAM_STRING("tuning_seeds") + " times in all; the lowest median "
+    "time to the target wins.  If that is the smallest or the largest step "
+    "size, the program tries smaller or larger ones, by factors of 2.  Unless "
+    + PRINT_PARAM_STRING("target_loss") + " is given, the target is the loss "
+    "that serial SGD with its best step size has after a quarter of its time, "
+    "or where it has made 99 % of its progress, whichever is easier."
+    "\n\n"
+    "The result is the mean time to the target with its 95 % confidence "
+    "interval, and the speed-up, which is the mean time of serial SGD divided "
+    "by that of the algorithm.  Algorithms whose intervals overlap are not "
+    "told apart; they share their places.  A run that does not reach the "
+    "target counts with its whole time budget, and the page says how many did. "
+    " The intervals cover the differences between seeds, not what other "
+    "programs do to the machine."
     "\n\n"
     "A run ends at the target or after " + PRINT_PARAM_STRING("time_budget") +
-    " seconds; the losses are computed afterwards, of copies of the model, so "
-    "they cost the training nothing.  A run that diverges, fails or takes "
-    "longer than " + PRINT_PARAM_STRING("timeout") + " is a row of the table "
-    "with the reason, and the others go on.  Ranks can be slowed down: with "
-    "'0:4' rank 0 takes 4 times as long for each gradient."
+    " seconds.  Losses are computed afterwards, from copies of the model, so "
+    "they cost no training time.  A run that diverges, fails or exceeds the " +
+    PRINT_PARAM_STRING("timeout") + " becomes a row of the table with the "
+    "reason, and the study continues.  Ranks can be slowed down: '0:4' makes "
+    "rank 0 take 4 times as long for each gradient."
     "\n\n"
-    "All is kept in " + PRINT_PARAM_STRING("results_dir") + ": 'runs.csv' with "
-    "a row for each run, and a curve for each in 'curves'.  A study that was "
-    "interrupted goes on where it was if the same command is given again.  " +
-    PRINT_PARAM_STRING("report_file") + " is a page that needs no network.");
+    "All results are kept in " + PRINT_PARAM_STRING("results_dir") + ": "
+    "'runs.csv' has a row for each run, and the folder 'curves' has its loss "
+    "over time.  To continue an interrupted study, give the same command "
+    "again.  The " + PRINT_PARAM_STRING("report_file") + " is a page that "
+    "needs no network.");
 
 BINDING_EXAMPLE(
     "To compare all algorithms on softmax regression with two processes:"
     "\n\n" +
     PRINT_CALL("dasgd_study", "report_file", "softmax.html") +
     "\n\n"
-    "To see what a slow rank does to four algorithms that train a network:"
+    "To see how a slow rank affects four algorithms that train a network:"
     "\n\n" +
     PRINT_CALL("dasgd_study", "problem", "mlp", "algorithms",
         "dasgd,allreduce,ps,sgd", "ranks", "2", "slow", "'none;0:4'",
@@ -98,52 +117,58 @@ BINDING_EXAMPLE(
 PARAM_STRING_IN("problem", "What to train: 'logistic', 'softmax', 'mlp' or "
     "'cnn'.", "p", "softmax");
 PARAM_STRING_IN("data", "Data to train with: 'fashion_mnist', 'cifar10', "
-    "'synthetic' or 'synthetic_sparse'.", "d", "fashion_mnist");
+    "'synthetic', or 'synthetic_sparse' for 'logistic'.", "d",
+    "fashion_mnist");
 PARAM_STRING_IN("data_dir", "Folder with the files of 'fashion_mnist' or "
     "'cifar10'.", "", "");
-PARAM_STRING_IN("training_file", "File with points of your own: a matrix or "
+PARAM_STRING_IN("training_file", "Your own points to train with: a matrix, or "
     "images in the IDX format.", "t", "");
-PARAM_STRING_IN("labels_file", "File with their labels, from 0 on; without it, "
-    "they are the last column.", "l", "");
-PARAM_STRING_IN("test_file", "File with points to test with.", "T", "");
-PARAM_STRING_IN("test_labels_file", "File with their labels.", "L", "");
-PARAM_STRING_IN("input_shape", "The shape of a point: WIDTHxHEIGHTxCHANNELS or "
-    "a number.", "i", "");
-PARAM_STRING_IN("layers", "The layers of the network, one word for each, as in "
-    "mlpack_dasgd_ffn (without batchnorm).", "y", "");
-PARAM_INT_IN("points", "Number of points to train with, at most (0: all there "
-    "are).", "n", 10000);
-PARAM_INT_IN("test_points", "Number of points to test with, at most (0: 2000, "
-    "or 500 for 'cnn').", "", 0);
+PARAM_STRING_IN("labels_file", "Labels of the training points, from 0 on; "
+    "without this file, they are the last column of the points.", "l", "");
+PARAM_STRING_IN("test_file", "Your own points to test with.", "T", "");
+PARAM_STRING_IN("test_labels_file", "Labels of the test points.", "L", "");
+PARAM_STRING_IN("input_shape", "Shape of a point: WIDTHxHEIGHTxCHANNELS, or a "
+    "single number.", "i", "");
+PARAM_STRING_IN("layers", "Layers of the network, one word for each, as in "
+    "mlpack_dasgd_ffn (but no batchnorm).", "y", "");
+PARAM_INT_IN("points", "Maximum number of points to train with; 0 takes all.",
+    "n", 10000);
+PARAM_INT_IN("test_points", "Maximum number of points to test with; 0 stands "
+    "for 2000, or 500 for 'cnn'.", "", 0);
 PARAM_INT_IN("batch_size", "Number of points in each gradient.", "b", 32);
-PARAM_STRING_IN("algorithms", "What to compare.", "a", "dasgd,"
-    "allreduce,ps,dpsgd,adpsgd,swift,local,sgd");
-PARAM_STRING_IN("ranks", "Numbers of processes, from 2 on, e.g. '2,4,8'.", "R",
-    "2");
-PARAM_STRING_IN("topologies", "Who is connected to whom, with ';' between: "
-    "'complete', 'ring', 'exponential', 'tree:K', 'mesh:RxC', "
-    "'graph:0-1,1-2,...' or 'file:PATH'.", "g", "complete");
-PARAM_STRING_IN("slow", "Which ranks are slow, with ';' between "
-    "configurations: 'none;0:4;0:4,1:2' is none, rank 0 four times, and also "
-    "rank 1 two times.", "", "none");
-PARAM_INT_IN("seeds", "How often each algorithm runs.", "", 3);
-PARAM_STRING_IN("step_sizes", "Step sizes to choose from: how far to go along "
-    "the mean gradient of a batch.", "s", "0.02,0.1,0.5");
-PARAM_DOUBLE_IN("target_loss", "Test loss to reach (0: what ens::SGD with its "
-    "best step has after half of its time, in the run that chose the step).",
-    "", 0.0);
-PARAM_DOUBLE_IN("time_budget", "Seconds for each run (0: such that the study "
-    "takes about two minutes, but at least 1, 2 for 'mlp', 4 for 'cnn').", "",
-    0.0);
-PARAM_DOUBLE_IN("timeout", "Seconds after which a run that has not ended by "
-    "itself is ended (0: a minute and ten times the time budget).", "", 0.0);
+PARAM_STRING_IN("algorithms", "Algorithms to compare, separated by commas.",
+    "a", "dasgd,allreduce,ps,dpsgd,adpsgd,swift,local,sgd");
+PARAM_STRING_IN("ranks", "Numbers of processes, at least 2, separated by "
+    "commas.", "R", "2");
+PARAM_STRING_IN("topologies", "Which ranks are connected: 'complete', 'ring', "
+    "'exponential', 'tree:K', 'mesh:RxC', 'graph:0-1,1-2,...' or 'file:PATH'; "
+    "several are separated by semicolons.", "g", "complete");
+PARAM_STRING_IN("slow", "Which ranks to slow down, and how much: '0:4,1:2' "
+    "makes rank 0 four times slower and rank 1 two times; several "
+    "configurations are separated by semicolons, as in 'none;0:4'.", "",
+    "none");
+PARAM_INT_IN("seeds", "Number of runs of each algorithm, each with its own "
+    "seed.", "", 10);
+PARAM_STRING_IN("step_sizes", "Step sizes to try first, separated by commas; a "
+    "single one is taken without a try.  Steps are along the mean gradient of "
+    "a batch.", "s", "0.05,0.1,0.2,0.4");
+PARAM_INT_IN("tuning_seeds", "Number of tries, each with its own seed, of a "
+    "step size that may be the best.", "", 3);
+PARAM_DOUBLE_IN("target_loss", "Test loss to reach; 0 derives it from runs of "
+    "serial SGD.", "", 0.0);
+PARAM_DOUBLE_IN("time_budget", "Seconds per run; 0 picks 1, or 2 for 'mlp' "
+    "and 5 for 'cnn'.", "", 0.0);
+PARAM_DOUBLE_IN("timeout", "Seconds after which a run that has not ended is "
+    "stopped; 0 picks one minute plus ten times the time budget.", "", 0.0);
 PARAM_STRING_IN("results_dir", "Folder for the results.", "o", "dasgd_study");
-PARAM_STRING_IN("report_file", "File for the page.", "r", "report.html");
-PARAM_FLAG("restart", "Forget what is in the folder for the results.", "");
-PARAM_INT_IN("seed", "Random seed: of the start and of the order of points.  "
-    "Tuning takes it, the runs those that follow it.", "", 1);
-PARAM_STRING_IN("run_file", "One single run, as the program itself writes it "
-    "down for the runs that it starts.", "", "");
+PARAM_STRING_IN("report_file", "File to write the page to.", "r",
+    "report.html");
+PARAM_FLAG("restart", "Delete earlier results in the folder and start anew.",
+    "");
+PARAM_INT_IN("seed", "First random seed, for the initial model and the order "
+    "of points; the runs use this one and those that follow.", "", 1);
+PARAM_STRING_IN("run_file", "For internal use: a single run of a study.", "",
+    "");
 
 namespace study = dasgd::study;
 
@@ -190,7 +215,12 @@ static double NotNegative(util::Params& params, const std::string& name)
 {
   const double value = params.Get<double>(name);
   if (!std::isfinite(value) || value < 0)
-    Refuse(name, study::NumberText(value), "give a number of at least 0");
+  {
+    const std::string given = std::isnan(value) ? "nan" :
+        std::isinf(value) ? (value < 0 ? "-inf" : "inf") :
+        study::NumberText(value);
+    Refuse(name, given, "give a finite number of at least 0");
+  }
   return value;
 }
 
@@ -259,8 +289,8 @@ static std::vector<size_t> RanksOf(util::Params& params)
     if (!study::ReadNumber(part, number) || number != std::floor(number) ||
         number < 2 || number > 4096)
     {
-      Refuse("ranks", text, "'" + part + "' is no whole number from 2 on; for "
-          "one process there is always 'sgd'");
+      Refuse("ranks", text, "'" + part + "' is not a whole number from 2 to "
+          "4096; for a single process, there is the algorithm 'sgd'");
     }
     if (std::find(ranks.begin(), ranks.end(), size_t(number)) == ranks.end())
       ranks.push_back(size_t(number));
@@ -301,9 +331,14 @@ static std::vector<std::string> SlowOf(util::Params& params,
 {
   const std::string text = params.Get<std::string>("slow");
   std::vector<std::string> all;
-  for (std::string slow : study::Split(text.empty() ? "none" : text, ';'))
+  for (std::string slow : study::Split(text, ';'))
   {
     slow.erase(std::remove(slow.begin(), slow.end(), ' '), slow.end());
+    if (slow.empty())
+    {
+      Refuse("slow", text, "between two semicolons there is nothing; write "
+          "'none' where no rank is slow");
+    }
     std::string name;
     try
     {
@@ -318,6 +353,8 @@ static std::vector<std::string> SlowOf(util::Params& params,
     if (std::find(all.begin(), all.end(), name) == all.end())
       all.push_back(name);
   }
+  if (all.empty())
+    Refuse("slow", text, "write 'none' if no rank is slow");
   return all;
 }
 
@@ -329,7 +366,8 @@ static std::vector<double> StepsOf(util::Params& params)
   {
     double step = 0;
     if (!study::ReadNumber(part, step) || step <= 0)
-      Refuse("step_sizes", text, "'" + part + "' is no number above 0");
+      Refuse("step_sizes", text, "'" + part + "' is not a number above 0; "
+          "give numbers separated by commas, such as 0.1,0.2");
     if (std::find(steps.begin(), steps.end(), step) == steps.end())
       steps.push_back(step);
   }
@@ -338,12 +376,43 @@ static std::vector<double> StepsOf(util::Params& params)
   return steps;
 }
 
+//! The words of the command that was given.
+static std::vector<std::string> CommandWords()
+{
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0'); )
+    words.push_back(word);
+  return words;
+}
+
+/**
+ * Refuse numbers without any digit: to the front end, an empty word is 0, which
+ * here mostly means "choose for me".
+ */
+static void CheckEmpty()
+{
+  const std::vector<std::string> words = CommandWords();
+  for (const std::string name : { "points", "test_points", "batch_size",
+      "seeds", "tuning_seeds", "target_loss", "time_budget", "timeout",
+      "seed" })
+  {
+    for (size_t i = 1; i < words.size(); ++i)
+    {
+      const bool named = words[i] == "--" + name || (words[i] == "-n" &&
+          name == "points") || (words[i] == "-b" && name == "batch_size");
+      if (words[i] == "--" + name + "=" || (named && i + 1 < words.size() &&
+          study::Trim(words[i + 1]).empty()))
+        Refuse(name, "", "it is empty; give a number");
+    }
+  }
+}
+
 //! The command that was given, as one would type it, to go on or to repeat it.
 static std::string CommandText()
 {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string word, text;
-  while (std::getline(file, word, '\0'))
+  std::string text;
+  for (std::string word : CommandWords())
   {
     if (word == "--restart")
       continue;
@@ -416,6 +485,69 @@ static study::DataRequest RequestOf(util::Params& params,
   return request;
 }
 
+//! A file that the study reads, and the option that names it.
+struct Input
+{
+  std::string option;
+  std::string path;
+};
+
+//! All files that the study reads.
+static std::vector<Input> InputsOf(const study::DataRequest& request,
+                                   const study::Settings& settings)
+{
+  std::vector<Input> inputs;
+  for (const Input& input : { Input{ "training_file", request.training },
+      Input{ "labels_file", request.labels }, Input{ "test_file",
+      request.test }, Input{ "test_labels_file", request.testLabels } })
+  {
+    if (!input.path.empty())
+      inputs.push_back(input);
+  }
+  for (const std::string& name : study::DataFiles(request.data))
+    inputs.push_back({ "data_dir", request.folder + "/" + name });
+  for (const std::string& topology : settings.topologies)
+  {
+    if (topology.compare(0, 5, "file:") == 0)
+      inputs.push_back({ "topologies", topology.substr(5) });
+  }
+  return inputs;
+}
+
+//! Refuse to write to what is read, and the page to what holds the results.
+static void CheckOutputs(const study::Settings& settings,
+                         const std::vector<Input>& inputs)
+{
+  const std::vector<std::string> results =
+      study::FilesOfResults(settings.resultsDir);
+  for (const Input& input : inputs)
+  {
+    const std::string given = PRINT_PARAM_STRING(input.option) + " (" +
+        input.path + ")";
+    if (study::SameFile(settings.reportFile, input.path))
+    {
+      Refuse("report_file", settings.reportFile, "it is the same file as " +
+          given + ", which would be overwritten; choose another name for the "
+          "page");
+    }
+    for (const std::string& path : results)
+    {
+      if (study::SameFile(path, input.path))
+      {
+        Refuse("results_dir", settings.resultsDir, "its file '" + path + "' is "
+            "the same as " + given + ", which the study reads; choose another "
+            "folder for the results");
+      }
+    }
+  }
+  if (study::OfResults(settings.resultsDir, settings.reportFile))
+  {
+    Refuse("report_file", settings.reportFile, "the study keeps its results "
+        "there, by " + PRINT_PARAM_STRING("results_dir") + " (" +
+        settings.resultsDir + "); choose another name for the page");
+  }
+}
+
 //! The layers of a network: as given, or else those of the problem.
 static std::string LayersOf(util::Params& params,
                             const study::Settings& settings,
@@ -482,6 +614,7 @@ static std::string FileState(const std::string& path)
 //! Everything that was asked for, checked; the points are read, too.
 static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
 {
+  CheckEmpty();
   study::Settings settings;
   settings.problem = OneOf(params, "problem", { "logistic", "softmax", "mlp",
       "cnn" });
@@ -492,6 +625,7 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
   settings.slow = SlowOf(params, settings.ranks);
   settings.seeds = AtLeast(params, "seeds", 1);
   settings.steps = StepsOf(params);
+  settings.tuningSeeds = AtLeast(params, "tuning_seeds", 1);
   settings.seed = AtLeast(params, "seed", 0);
   const double target = NotNegative(params, "target_loss");
   settings.target = (target > 0) ? target : study::Unknown;
@@ -511,16 +645,6 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
     Refuse("data", "synthetic_sparse", "this is for '--problem logistic', not "
         "for '" + settings.problem + "'");
   }
-  for (const study::Algorithm& algorithm : settings.algorithms)
-  {
-    if (algorithm.threads && !sparse)
-    {
-      Refuse("algorithms", params.Get<std::string>("algorithms"), "'hogwild', "
-          "ens::ParallelSGD, is for gradients that are sparse, and here they "
-          "are dense; leave it out, or give '--problem logistic --data "
-          "synthetic_sparse'");
-    }
-  }
   for (const std::string name : { "results_dir", "report_file" })
   {
     if (params.Get<std::string>(name).empty())
@@ -535,10 +659,8 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
 
   if (settings.budget == 0)
   {
-    const double least = (settings.problem == "cnn") ? 4 :
+    settings.budget = (settings.problem == "cnn") ? 5 :
         (settings.problem == "mlp") ? 2 : 1;
-    settings.budget = std::max(least, std::round(10 * (120 / double(
-        study::CountRuns(settings)) - study::Overhead)) / 10);
   }
   if (settings.timeout == 0)
     settings.timeout = 60 + 10 * settings.budget;
@@ -551,6 +673,7 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
   }
 
   const study::DataRequest request = RequestOf(params, settings);
+  CheckOutputs(settings, InputsOf(request, settings));
   data = study::ReadData(request);
   settings.layers = LayersOf(params, settings, data);
   const size_t points = data.train.labels.n_elem;
@@ -623,6 +746,7 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
   all.Set("seeds", std::to_string(settings.seeds));
   list("step_sizes", settings.steps, ",",
       [](const double step) { return study::NumberText(step); });
+  all.Set("tuning_seeds", std::to_string(settings.tuningSeeds));
   all.Set("target_loss", study::NumberText(target));
   all.Set("time_budget", study::NumberText(settings.budget));
   all.Set("timeout", study::NumberText(settings.timeout));

@@ -32,8 +32,6 @@ struct Algorithm
   std::string note;
   //! What a number after its name and a colon means; empty if none may follow.
   std::string option;
-  //! Threads of one process instead of ranks?
-  bool threads = false;
 };
 
 //! Has an algorithm a server, which is rank 0?
@@ -73,10 +71,8 @@ inline const std::vector<Algorithm>& Algorithms()
           "averages with what neighbours have sent", "period" },
       { "local", "LocalSGD", false, false, true,
           "all average now and then", "period" },
-      { "sgd", "ens::SGD", true, false, true, "serial, one process", "" },
-      { "hogwild", "ens::ParallelSGD", false, false, false,
-          "threads of one process on one model, without locks; a step for "
-          "each point, shorter by the size of a batch", "", true } };
+      { "sgd", "serial SGD", true, false, true, "one process, on one core", "" }
+  };
   return all;
 }
 

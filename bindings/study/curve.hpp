@@ -102,23 +102,24 @@ struct Curve
   }
 
   /**
-   * The median loss from a quarter to three quarters of the time budget: what
-   * the run has reached after half of its time, whatever the noise of the
-   * moment; not a number if the run was over before.
+   * The losses at the start, after a quarter of the time budget and at its end,
+   * from which a target is made.  The last two are medians over a stretch of
+   * time, whatever the noise of the moment; none if the run was over before.
    */
-  double Middle(const double budget) const
+  std::vector<double> Reference(const double budget) const
   {
-    if (seconds.empty() || seconds.back() < 0.75 * budget)
-      return Unknown;
-    std::vector<double> all;
-    for (size_t i = 0; i <= 32; ++i)
+    if (seconds.empty() || seconds.back() < 0.9 * budget)
+      return {};
+    const auto median = [&](const double from, const double to)
     {
-      all.push_back(At(seconds, budget * (0.25 + 0.5 * double(i) / 32)));
-      if (!std::isfinite(all.back()))
-        return Unknown;
-    }
-    std::sort(all.begin(), all.end());
-    return all[all.size() / 2];
+      std::vector<double> all;
+      for (size_t i = 0; i <= 32; ++i)
+        all.push_back(At(seconds, budget * (from + (to - from) * double(i) /
+            32)));
+      std::sort(all.begin(), all.end());
+      return all[all.size() / 2];
+    };
+    return { losses.front(), median(0.2, 0.3), median(0.75, 1) };
   }
 };
 

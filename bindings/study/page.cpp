@@ -7,7 +7,7 @@
  */
 #include "curve.hpp"
 #include "page.hpp"
-#include "study.hpp"
+#include "standing.hpp"
 
 #include <common/ranks.hpp>
 #include <dasgd/version.hpp>
@@ -74,38 +74,20 @@ std::string PairList(const Pairs& pairs)
 }
 
 //! Mean and standard deviation of what is known.
-struct Summary
+std::string Spread(const std::vector<double>& values)
 {
-  double mean = Unknown;
-  double sd = Unknown;
-  size_t count = 0;
+  const Estimate estimate(values);
+  return "{\"mean\": " + Number(estimate.mean) + ", \"sd\": " +
+      Number(estimate.sd) + "}";
+}
 
-  explicit Summary(const std::vector<double>& values)
-  {
-    double sum = 0, squares = 0;
-    for (const double value : values)
-    {
-      if (std::isfinite(value))
-      {
-        sum += value;
-        ++count;
-      }
-    }
-    if (count == 0)
-      return;
-    mean = sum / double(count);
-    for (const double value : values)
-      squares += std::isfinite(value) ? (value - mean) * (value - mean) : 0;
-    if (count > 1)
-      sd = std::sqrt(squares / double(count - 1));
-  }
-
-  std::string Json(const bool reached = false) const
-  {
-    return "{\"mean\": " + Number(mean) + ", \"sd\": " + Number(sd) +
-        (reached ? ", \"reached\": " + std::to_string(count) : "") + "}";
-  }
-};
+//! A mean with its interval; none of both if it is not known.
+std::string Interval(const Estimate& estimate)
+{
+  return "\"mean\": " + Number(estimate.mean) + ", \"low\": " +
+      Number((estimate.low < 0) ? 0 : estimate.low) + ", \"high\": " +
+      Number(estimate.high);
+}
 
 //! Mean, least and largest loss of several runs at common places.
 struct Band
@@ -142,23 +124,6 @@ struct Band
   std::string Values() const
   { return List(values, [](const std::string& value) { return value; }); }
 };
-
-//! All runs of a cell, apart from those that chose its step.
-std::vector<Row> RunsOf(const Settings& settings,
-                        const Results& results,
-                        const Cell& cell)
-{
-  std::vector<Row> rows;
-  const double step = ChosenStep(settings, results, cell);
-  for (size_t seed = 1; seed <= settings.seeds && std::isfinite(step); ++seed)
-  {
-    const Row* row = results.Find(KeyOf(cell, "run", step,
-        settings.seed + seed));
-    if (row)
-      rows.push_back(*row);
-  }
-  return rows;
-}
 
 //! The column of all runs that came to an end.
 std::vector<double> Column(const std::vector<Row>& rows,
@@ -216,17 +181,26 @@ class PageMaker
     if (!std::isfinite(settings.target))
     {
       replace("target_loss", (std::isfinite(target) ? NumberText(target, 4) :
-          "not known") + ": what ens::SGD with its best step has after half of "
-          "the time budget (the median from a quarter to three quarters), in "
-          "the run that chose the step");
+          "not known") + ": what serial SGD with its best step has after a "
+          "quarter of its time, or where it has made 99 % of its progress, "
+          "whichever is easier; medians of the runs that chose the step");
     }
     replace("time_budget", NumberText(settings.budget, 3) + " s for each run");
     replace("timeout", NumberText(settings.timeout, 3) + " s for each run");
     pairs.emplace_back("data used", settings.remark);
-    pairs.emplace_back("step sizes", "steps are along the mean gradient of a "
-        "batch; each algorithm tried all of them once, with a seed that is not "
-        "used again, and took the one that reached the target first on the "
-        "validation points");
+    pairs.emplace_back("choice of steps", "a step is along the mean gradient "
+        "of a batch; each algorithm tried every step size once on the "
+        "validation points, and those up to twice as slow as the best with " +
+        Counted(settings.tuningSeeds, "seed") + "; the least median time to "
+        "the target won; where that was the smallest or the largest step, "
+        "smaller or larger ones were tried, too; none of these runs counts");
+    pairs.emplace_back("certainty", "intervals are 95 % confidence intervals "
+        "of the mean over the seeds, by Student's t; algorithms whose "
+        "intervals overlap are not told apart; they say nothing of how another "
+        "choice of steps, or a machine that was busy with something else, "
+        "would have changed the means");
+    pairs.emplace_back("target not reached", "such a run counts with its whole "
+        "time budget, so that the mean is a lower bound");
     pairs.emplace_back("losses", "means over the test points; computed after "
         "each run, of copies of the model that were taken while it ran");
     pairs.emplace_back("curves", "of the model of the first rank that is not "
@@ -234,8 +208,8 @@ class PageMaker
         "the seeds, on straight lines between copies; a run that has stopped "
         "counts with its last loss");
     pairs.emplace_back("throughput", "gradients per second of all ranks, as "
-        "part of what as many separate ens::SGD reach together at the same "
-        "time, with the same slow ranks");
+        "part of what as many separate processes of serial SGD reach "
+        "together at the same time, with the same slow ranks");
     pairs.emplace_back("slow ranks", "wait after each gradient, and leave "
         "their core alone meanwhile");
     return pairs;
@@ -261,12 +235,6 @@ class PageMaker
 
   std::string OneGroup(const Group& group) const
   {
-    std::string name = Counted(group.ranks, "rank");
-    if (settings.topologies.size() > 1 || group.topology != "complete")
-      name += ", " + group.topology;
-    if (!group.slow.empty())
-      name += ", " + SlowText(group.slow);
-
     Cell cell;
     cell.ranks = group.ranks;
     cell.slow = group.slow;
@@ -275,21 +243,9 @@ class PageMaker
     const double rate = (limit && Succeeded(*limit)) ?
         limit->Number("gradients_per_second") : Unknown;
 
-    const Cell serial = CellOf(*FindAlgorithm("sgd"), group);
-    const double serialTime = Summary(Column(RunsOf(settings, results, serial),
-        "time_to_target")).mean;
-    std::vector<Cell> cells;
-    for (const Algorithm& algorithm : settings.algorithms)
-      cells.push_back(CellOf(algorithm, group));
-    if (!std::count(cells.begin(), cells.end(), serial))
-      cells.push_back(serial);
     std::vector<Entry> entries;
-    for (const Cell& of : cells)
-    {
-      const std::vector<Row> rows = RunsOf(settings, results, of);
-      if (!rows.empty())
-        entries.push_back(OneAlgorithm(of, rows, rate, serialTime));
-    }
+    for (const Standing& standing : Standings(settings, results, group))
+      entries.push_back(OneAlgorithm(standing, rate));
 
     std::vector<std::string> curves, staleness;
     for (const Entry& entry : entries)
@@ -300,7 +256,8 @@ class PageMaker
         staleness.push_back(entry.staleness);
     }
     const auto same = [](const std::string& text) { return text; };
-    return "\n{\"name\": " + Quoted(name) + ", \"ranks\": " +
+    return "\n{\"name\": " + Quoted(GroupName(settings, group)) +
+        ", \"ranks\": " +
         std::to_string(group.ranks) + ", \"topology\": " +
         Quoted(group.topology) + ", \"slow\": " + Quoted(group.slow) +
         ", \"oversubscribed\": " + (group.ranks > std::max(1u,
@@ -323,12 +280,10 @@ class PageMaker
     return note;
   }
 
-  Entry OneAlgorithm(const Cell& cell,
-                     const std::vector<Row>& rows,
-                     const double limit,
-                     const double serialTime) const
+  Entry OneAlgorithm(const Standing& standing, const double limit) const
   {
-    size_t failed = 0;
+    const Cell& cell = standing.cell;
+    const std::vector<Row>& rows = standing.rows;
     std::string failure;
     std::vector<Curve> curves;
     std::vector<double> buckets;
@@ -336,7 +291,6 @@ class PageMaker
     {
       if (!Succeeded(row))
       {
-        ++failed;
         if (failure.empty())
           failure = row.Text("status") + ": " + row.Text("reason");
         continue;
@@ -355,27 +309,33 @@ class PageMaker
     std::vector<double> throughput = Column(rows, "gradients_per_second");
     for (double& value : throughput)
       value /= limit;
-    std::vector<double> speedup = Column(rows, "time_to_target");
-    for (double& value : speedup)
-      value = serialTime / value;
-    const auto summary = [&](const std::string& column,
-                             const bool reached = false)
-    { return Summary(Column(rows, column)).Json(reached); };
+    const auto spread = [&](const std::string& column)
+    { return Spread(Column(rows, column)); };
+    // Where no run has reached the target there is no time to speak of.
+    const auto toTarget = [&](const Estimate& estimate)
+    {
+      return "{" + Interval(standing.reached > 0 ? estimate : Estimate()) +
+          ", \"reached\": " + std::to_string(standing.reached) + "}";
+    };
 
     Entry entry;
     const std::string label = Quoted(cell.algorithm->label);
     entry.row = "{\"algorithm\": " + label + ", \"note\": " +
-        Quoted(NoteOf(cell)) + ", \"step\": " +
-        Number(ChosenStep(settings, results, cell)) + ", \"runs\": " +
-        std::to_string(rows.size()) + ", \"failed\": " +
-        std::to_string(failed) + ", \"failure\": " + Quoted(failure) +
-        ", \"time_to_target\": " + summary("time_to_target", true) +
-        ", \"gradients_to_target\": " + summary("gradients_to_target", true) +
-        ", \"throughput\": " + Summary(throughput).Json() + ", \"idle\": " +
-        summary("idle_share") + ", \"bytes\": " +
-        summary("bytes_per_gradient") + ", \"staleness\": " +
-        summary("staleness_mean") + ", \"accuracy\": " + summary("accuracy") +
-        ", \"speedup\": " + Summary(speedup).Json() + "}";
+        Quoted(NoteOf(cell)) + ", \"serial\": " +
+        (cell.algorithm->serial ? "true" : "false") + ", \"place\": {" +
+        "\"first\": " + std::to_string(standing.place.first) +
+        ", \"last\": " + std::to_string(standing.place.last) +
+        "}, \"step\": " + Number(ChosenStep(settings, results, cell)) +
+        ", \"runs\": " + std::to_string(rows.size()) + ", \"failed\": " +
+        std::to_string(standing.failed) + ", \"failure\": " +
+        Quoted(failure) + ", \"time_to_target\": " +
+        toTarget(standing.time) + ", \"gradients_to_target\": " +
+        toTarget(standing.gradients) + ", \"speedup\": {" +
+        Interval(standing.speedup) + "}, \"throughput\": " +
+        Spread(throughput) + ", \"idle\": " + spread("idle_share") +
+        ", \"bytes\": " + spread("bytes_per_gradient") +
+        ", \"staleness\": " + spread("staleness_mean") +
+        ", \"accuracy\": " + spread("accuracy") + "}";
     if (!curves.empty())
     {
       const Band time(curves, &Curve::seconds);

@@ -31,9 +31,12 @@ struct Settings
   std::vector<std::string> topologies;
   //! Which ranks are slow; "" for none.
   std::vector<std::string> slow;
-  size_t seeds = 3;
+  size_t seeds = 10;
+  //! How often a step that may be the best is tried.
+  size_t tuningSeeds = 3;
+  //! The steps to try first.
   std::vector<double> steps;
-  //! Not a number: what serial SGD reaches in half of its time.
+  //! Not a number: it follows from serial SGD.
   double target = Unknown;
   double budget = 0;
   double timeout = 0;
@@ -54,7 +57,7 @@ struct Settings
 //! all seeds.
 struct Cell
 {
-  //! Null: separate ens::SGD, for the limit of the machine.
+  //! Null: separate serial SGD, for the limit of the machine.
   const Algorithm* algorithm = nullptr;
   size_t ranks = 1;
   //! "" where it does not matter.
@@ -198,28 +201,8 @@ inline std::vector<Cell> Cells(const Settings& settings)
   return cells;
 }
 
-/**
- * How many runs choose the step of a cell.  With one step there is nothing to
- * choose; but a target that is not given comes from serial SGD's.
- */
-inline size_t TuningRuns(const Settings& settings, const Cell& cell)
-{
-  const bool needed = settings.steps.size() > 1 ||
-      (cell.algorithm->serial && !std::isfinite(settings.target));
-  return needed ? settings.steps.size() : 0;
-}
-
-//! How many runs a study has, with those that measure the machine's limit.
-inline size_t CountRuns(const Settings& settings)
-{
-  size_t runs = settings.ranks.size() * settings.slow.size();
-  for (const Cell& cell : Cells(settings))
-    runs += TuningRuns(settings, cell) + settings.seeds;
-  return runs;
-}
-
 //! Seconds that a run takes besides its time budget: start, data and losses.
-constexpr double Overhead = 0.9;
+constexpr double Overhead = 0.4;
 
 } // namespace study
 } // namespace dasgd

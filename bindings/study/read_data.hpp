@@ -35,6 +35,27 @@ struct DataRequest
   size_t seed = 0;
 };
 
+//! Names of the files that a data set has in its folder.
+inline std::vector<std::string> DataFiles(const std::string& data)
+{
+  std::vector<std::string> names;
+  if (data == "fashion_mnist")
+  {
+    for (const std::string start : { "train", "t10k" })
+    {
+      names.push_back(start + "-images-idx3-ubyte.gz");
+      names.push_back(start + "-labels-idx1-ubyte.gz");
+    }
+  }
+  else if (data == "cifar10")
+  {
+    for (size_t i = 1; i <= 5; ++i)
+      names.push_back("data_batch_" + std::to_string(i) + ".bin");
+    names.push_back("test_batch.bin");
+  }
+  return names;
+}
+
 //! How many points are held out to choose step sizes with, if there are enough.
 constexpr size_t ValidationPoints = 1000;
 

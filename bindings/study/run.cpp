@@ -6,7 +6,6 @@
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
 #include "curve.hpp"
-#include "hogwild.hpp"
 #include "plan.hpp"
 #include "run.hpp"
 #include "slowed.hpp"
@@ -14,8 +13,6 @@
 
 #include <common/ranks.hpp>
 #include <dasgd.hpp>
-
-#include <numeric>
 
 namespace dasgd {
 namespace study {
@@ -200,29 +197,6 @@ void TrainSerially(Context& context,
       15));
 }
 
-//! Train with ens::ParallelSGD: threads of this process instead of ranks.
-void TrainInThreads(Context& context, arma::mat& iterate, Watch& watch)
-{
-  const size_t threads = context.run.Count("ranks");
-  const double batch = context.run.Number("batch_size");
-  SparseLogistic function(context.data.train, SlowFactors(context.run.Text(
-      "slow"), threads));
-  // In a column: it walks over all columns for each point.
-  arma::mat column(iterate.memptr(), iterate.n_elem, 1, false, true);
-  // A step for each point; as far, for the points of a batch, as the others'.
-  ens::ParallelSGD<ens::ConstantStep> optimizer(0, (function.NumFunctions() +
-      threads - 1) / threads, -1, true, ens::ConstantStep(context.run.Number(
-      "step_size") / batch));
-  ThreadWatch counted(watch, batch);
-  const Threads chosen(threads);
-  watch.Start();
-  optimizer.Optimize(function, column, counted);
-  const double gradients = double(counted.Points()) / batch;
-  context.result.Set("gradients", gradients);
-  context.result.Set("gradients_per_second", gradients / watch.Last());
-  context.result.Set("bytes_per_gradient", 0.0);
-}
-
 //! Train with the algorithm that the run asks for.
 void Dispatch(Context& context,
               Slowed& function,
@@ -236,8 +210,6 @@ void Dispatch(Context& context,
   const std::string topology = context.run.Text("topology");
   if (name == "sgd" || name == "independent")
     TrainSerially(context, function, iterate, watch);
-  else if (name == "hogwild")
-    TrainInThreads(context, iterate, watch);
   else if (name.compare(0, 5, "dasgd") == 0)
   {
     DASGD<> optimizer;
@@ -315,6 +287,15 @@ Curve CurveOf(const Context& context,
   return curve;
 }
 
+//! The losses from which a target is made, in one column of the table.
+std::string ReferenceText(const Curve& curve, const double budget)
+{
+  std::vector<std::string> parts;
+  for (const double loss : curve.Reference(budget))
+    parts.push_back(NumberText(loss));
+  return Join(parts, ";");
+}
+
 //! Write the curve, and say when the target was reached.
 void Describe(Context& context,
               Watch& watch,
@@ -328,7 +309,8 @@ void Describe(Context& context,
   Entries& result = context.result;
   result.Set("loss", scores.back().loss);
   result.Set("accuracy", scores.back().right);
-  result.Set("middle_loss", curve.Middle(budget));
+  if (context.run.Has("gives_target"))
+    result.Set("reference_losses", ReferenceText(curve, budget));
   result.Set("probe_share", watch.ProbeSeconds() / std::max(watch.Last(),
       1e-9));
   if (std::isfinite(target))
@@ -393,8 +375,12 @@ void Run(const Entries& run, const DataSet& data, Task& task)
     {
       const size_t most = judged.labels.n_elem;
       const double bytes = double(std::max<size_t>(1, iterate.n_elem)) * 8;
-      // At most a quarter of a gigabyte for copies.
-      const size_t count = size_t(std::max(8.0, std::min(36.0, 256e6 / bytes)));
+      // The closer they are, the less chance there is in when the target was
+      // reached; but their losses take long with a 'cnn'.  At most a quarter of
+      // a gigabyte.
+      const double wanted = (run.Text("problem") == "cnn") ? 36 : 72;
+      const size_t count = size_t(std::max(8.0, std::min(wanted, 256e6 /
+          bytes)));
       watch.Observe(iterate, count, run.Number("target"),
           [&task, &judged, most](const arma::mat& model, const bool all)
           {
@@ -445,8 +431,8 @@ void Run(const Entries& run, const DataSet& data, Task& task)
             iterate);
         if (context.rank == root)
         {
-          context.result.Set("middle_test_loss", CurveOf(context, watch,
-              test).Middle(budget));
+          context.result.Set("reference_test_losses", ReferenceText(CurveOf(
+              context, watch, test), budget));
         }
       }
     }

@@ -9,6 +9,7 @@
 #include "study.hpp"
 #include "page.hpp"
 #include "process.hpp"
+#include "standing.hpp"
 
 #include <common/ranks.hpp>
 
@@ -175,74 +176,6 @@ void OpenFolder(const Settings& settings, const bool restart, FolderLock& lock)
   now.Save(path);
 }
 
-Entries KeyOf(const Cell& cell,
-              const std::string& phase,
-              const double step,
-              const size_t seed)
-{
-  Entries key;
-  key.Set("phase", phase);
-  key.Set("algorithm", cell.Name());
-  key.Set("ranks", std::to_string(cell.ranks));
-  key.Set("topology", cell.topology);
-  key.Set("slow", cell.slow);
-  key.Set("step_size", NumberText(step));
-  key.Set("seed", std::to_string(seed));
-  return key;
-}
-
-double TargetOf(const Settings& settings,
-                const Results& results,
-                const std::string& phase)
-{
-  if (std::isfinite(settings.target))
-    return settings.target;
-  Cell serial;
-  serial.algorithm = FindAlgorithm("sgd");
-  const double step = ChosenStep(settings, results, serial);
-  const Row* row = results.Find(KeyOf(serial, "tune", step, settings.seed));
-  if (!row || !Succeeded(*row))
-    return Unknown;
-  // Three digits are enough, and can be read.
-  return NumberOf(NumberText(row->Number((phase == "tune") ? "middle_loss" :
-      "middle_test_loss"), 3));
-}
-
-double ChosenStep(const Settings& settings,
-                  const Results& results,
-                  const Cell& cell)
-{
-  if (TuningRuns(settings, cell) == 0 || settings.steps.size() == 1)
-    return settings.steps.front();
-  // Without a target of its own, serial SGD is judged as the target is made.
-  const bool half = cell.algorithm->serial && !std::isfinite(settings.target);
-  double chosen = Unknown, bestTime = Unknown, bestLoss = Unknown;
-  bool any = false;
-  for (const double step : settings.steps)
-  {
-    const Row* row = results.Find(KeyOf(cell, "tune", step, settings.seed));
-    if (!row)
-      return Unknown;
-    if (!Succeeded(*row))
-      continue;
-    const double time = half ? Unknown : row->Number("time_to_target");
-    const double loss = row->Number(half ? "middle_loss" : "loss");
-    const bool better = !any ||
-        (std::isfinite(time) && !(bestTime <= time)) ||
-        (!std::isfinite(time) && !std::isfinite(bestTime) &&
-        std::isfinite(loss) && !(bestLoss <= loss));
-    if (!better)
-      continue;
-    any = true;
-    chosen = step;
-    bestTime = time;
-    bestLoss = loss;
-  }
-  // All have failed: the smallest is the one most likely to work.
-  return any ? chosen : *std::min_element(settings.steps.begin(),
-      settings.steps.end());
-}
-
 namespace {
 
 //! "3 min", "45 s".
@@ -296,7 +229,7 @@ class Conductor
             const std::function<void(const std::string&)>& prepare) :
       settings(settings), prepare(prepare),
       folder(fs::absolute(settings.resultsDir)), work(folder / WorkName),
-      total(CountRuns(settings)), terminal(isatty(STDERR_FILENO))
+      terminal(isatty(STDERR_FILENO))
   {
     results.Open((folder / "runs.csv").string());
     fs::create_directories(folder / "curves");
@@ -314,32 +247,54 @@ class Conductor
       setenv("OMP_NUM_THREADS", "1", 1);
 
     const Interruption interruption;
+    Count();
     if (!results.Rows().empty())
     {
-      std::cout << "Going on in '" << settings.resultsDir << "': "
-          << results.Rows().size() << " of " << total << " runs are there."
-          << std::endl;
+      std::cout << "Going on in '" << settings.resultsDir << "', where "
+          << Counted(results.Rows().size(), "run") << " of " << Total()
+          << " were kept." << std::endl;
     }
+    else
+      WarnOfLoad();
     const bool complete = Runs();
     Wipe();
     SavePage(settings, results);
     if (!complete)
     {
-      std::cout << "Interrupted: " << results.Rows().size() << " of " << total
-          << " runs are kept in '" << settings.resultsDir << "', and '"
-          << settings.reportFile << "' shows them.\nTo go on: "
+      std::cout << "Interrupted: " << Counted(results.Rows().size(), "run")
+          << " of " << Total() << " are kept in '" << settings.resultsDir
+          << "', and '" << settings.reportFile << "' shows them.\nTo go on: "
           << settings.command << std::endl;
       return Interruption::Signal();
     }
     std::error_code ignored;
     fs::remove_all(work, ignored);
-    std::cout << "All " << total << " runs are in '" << settings.resultsDir
-        << "/runs.csv'; look at '" << settings.reportFile
-        << "' with a browser." << std::endl;
+    for (const Group& group : Groups(settings))
+      std::cout << "\n" << StandingsText(settings, results, group);
+    std::cout << "\nIn brackets: the 95 % confidence interval of the mean over "
+        << Counted(settings.seeds, "run") << ".  Algorithms whose intervals\n"
+        "overlap are not told apart, and share their places.  A run that did "
+        "not reach\nthe target counts as " << NumberText(settings.budget, 3)
+        << " s, its time budget.\n\nAll " << results.Rows().size()
+        << " runs are in '" << settings.resultsDir << "/runs.csv'; look at '"
+        << settings.reportFile << "' with a browser." << std::endl;
     return 0;
   }
 
  private:
+  //! Times are worth little if others use the cores; the user may not know.
+  static void WarnOfLoad()
+  {
+    double load = 0;
+    if (getloadavg(&load, 1) == 1 && load > 0.5)
+    {
+      std::cout << "Other programs are using this machine (load average "
+          << NumberText(load, 2) << "), so times will vary more, and another "
+          "study may come to\nanother order; better wait until they have "
+          "ended." << std::endl;
+    }
+  }
+
   //! All that has to be run, in order; false if interrupted.
   bool Runs()
   {
@@ -359,22 +314,20 @@ class Conductor
     // Step sizes, serial SGD's first: the target comes from it.
     for (const Cell& cell : cells)
     {
-      if (TuningRuns(settings, cell) == 0)
-        continue;
-      for (const double step : settings.steps)
+      for (Tuning next; !(next = Tune(settings, results, cell)).done; )
       {
-        if (!One(cell, "tune", step, settings.seed))
+        if (!One(cell, "tune", next.step, next.seed))
           return false;
       }
     }
     // Seed by seed: whatever else happens to the machine meanwhile happens to
     // all algorithms.
-    for (size_t seed = 1; seed <= settings.seeds; ++seed)
+    for (size_t i = 0; i < settings.seeds; ++i)
     {
       for (const Cell& cell : cells)
       {
         if (!One(cell, "run", ChosenStep(settings, results, cell),
-            settings.seed + seed))
+            RunSeed(settings, i)))
           return false;
       }
     }
@@ -388,7 +341,6 @@ class Conductor
            const size_t seed)
   {
     const Entries key = KeyOf(cell, phase, step, seed);
-    ++number;
     if (results.Find(key))
       return true;
     if (Interruption::Signal() != 0)
@@ -399,9 +351,11 @@ class Conductor
       prepared = true;
     }
 
+    number = results.Rows().size() + 1;
     const bool limit = (phase == "limit");
-    const double target = limit ? Unknown : TargetOf(settings, results,
-        phase);
+    const bool gives = phase == "tune" && GivesTarget(settings, cell);
+    const double target = (limit || gives) ? Unknown : TargetOf(settings,
+        results, phase);
     const double budget = limit ? std::min(settings.budget, 2.0) :
         settings.budget;
     const std::string curve = limit ? "" : "curves/" +
@@ -419,8 +373,7 @@ class Conductor
     run.Set("timeout", settings.timeout);
     run.Set("target", target);
     run.Set("judged_on", (phase == "tune") ? "validation" : "test");
-    if (phase == "tune" && cell.algorithm->serial &&
-        !std::isfinite(settings.target))
+    if (gives)
       run.Set("gives_target", "yes");
     run.Set("curve_file", limit ? "" : (folder / curve).string());
     run.Set("result_file", resultFile);
@@ -432,7 +385,7 @@ class Conductor
     std::vector<std::string> command = { cli::SelfPath(), "--run_file",
         runFile };
     std::string mpirun;
-    if (cell.ranks > 1 && !(cell.algorithm && cell.algorithm->threads))
+    if (cell.ranks > 1)
     {
       mpirun = cli::PrepareMpirun(cell.ranks);
       command.insert(command.begin(), { mpirun, "-n",
@@ -483,6 +436,7 @@ class Conductor
     results.Add(row);
     spent += elapsed();
     ++made;
+    Count();
     Say(about, row);
     return true;
   }
@@ -512,7 +466,10 @@ class Conductor
     if (!cell.slow.empty())
       text += ", slow " + cell.slow;
     if (phase == "tune")
-      text += ", step " + NumberText(step) + " (tuning)";
+    {
+      text += ", step " + NumberText(step) + ", seed " + std::to_string(seed) +
+          " (tuning)";
+    }
     else if (phase == "run")
       text += ", seed " + std::to_string(seed);
     return text;
@@ -522,7 +479,16 @@ class Conductor
   {
     const double each = (made > 0) ? spent / double(made) :
         settings.budget + Overhead;
-    return each * double(total - std::min(total, results.Rows().size()));
+    return each * double(left);
+  }
+
+  //! How many runs are left after those that were made.
+  void Count() { left = RunsLeft(settings, results, exact); }
+
+  std::string Total() const
+  {
+    return (exact ? "" : "about ") + std::to_string(results.Rows().size() +
+        left);
   }
 
   //! A line for a run that has ended.
@@ -552,8 +518,9 @@ class Conductor
     else
       text = status + ": " + row.Text("reason");
     Wipe();
-    std::cout << "[" << number << "/" << total << "] " << about << ": " << text
-        << "; " << DurationText(Left()) << " left" << std::endl;
+    std::cout << "[" << number << " of " << Total() << "] " << about << ": "
+        << text << (left == 0 ? "" : "; " + DurationText(Left()) + " left")
+        << std::endl;
   }
 
   //! On a terminal: what runs now.
@@ -562,9 +529,8 @@ class Conductor
     if (!terminal)
       return;
     Wipe();
-    const std::string line = "[" + std::to_string(number) + "/" +
-        std::to_string(total) + "] " + about + ": " +
-        std::to_string(int(seconds)) + " s";
+    const std::string line = "[" + std::to_string(number) + " of " + Total() +
+        "] " + about + ": " + std::to_string(int(seconds)) + " s";
     shown = line.size();
     std::fputs(line.c_str(), stderr);
     std::fflush(stderr);
@@ -585,12 +551,14 @@ class Conductor
   fs::path folder;
   //! For the points and for the run of the moment.
   fs::path work;
-  size_t total;
   bool terminal;
   Results results;
   bool prepared = false;
   size_t number = 0;
   size_t made = 0;
+  //! Runs to make still, and is that their exact number?
+  size_t left = 0;
+  bool exact = true;
   double spent = 0;
   size_t shown = 0;
 };

@@ -54,7 +54,8 @@ class FolderLock
 void OpenFolder(const Settings& settings, bool restart, FolderLock& lock);
 
 /**
- * Make all runs that have not been made, and write the page.
+ * Make all runs that have not been made, write the page, and say how the
+ * algorithms compare.
  *
  * @param prepare Writes the points to the folder it is given; called if there
  *     are runs left to make.
@@ -62,26 +63,6 @@ void OpenFolder(const Settings& settings, bool restart, FolderLock& lock);
  */
 int Conduct(const Settings& settings,
             const std::function<void(const std::string&)>& prepare);
-
-//! The step that was chosen for a cell; not a number if there is none yet.
-double ChosenStep(const Settings& settings,
-                  const Results& results,
-                  const Cell& cell);
-
-/**
- * The loss to reach; not a number while it is not known.
- *
- * @param phase "tune": on the validation points; "run": on the test points.
- */
-double TargetOf(const Settings& settings,
-                const Results& results,
-                const std::string& phase);
-
-//! The columns by which a run of a cell is found.
-Entries KeyOf(const Cell& cell,
-              const std::string& phase,
-              double step,
-              size_t seed);
 
 } // namespace study
 } // namespace dasgd

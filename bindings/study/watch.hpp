@@ -194,7 +194,7 @@ class Watch
     if (!all)
     {
       fewLoss = loss;
-      below = (loss * bias < 0.97 * target) ? below + 1 : 0;
+      below = (loss * bias <= target) ? below + 1 : 0;
       return;
     }
     // The few points are easier than all are: ask for more of them.

@@ -35,7 +35,6 @@ PHONE = (390, 844)
 
 # Columns in which one algorithm is best: does less or more win, does serial SGD take part?
 COLUMNS = {
-    "time_to_target": (min, True),
     "gradients_to_target": (min, True),
     "throughput": (max, False),
     "bytes": (min, False),
@@ -248,6 +247,21 @@ def reached(row):
     return row["runs"] if count is None else count
 
 
+def is_serial(row):
+    return row["serial"]
+
+
+def in_order(rows):
+    """The fastest first; those that never reached the target last."""
+    return sorted(rows, key=lambda row: float("inf") if mean(row, "time_to_target") is None
+                  else mean(row, "time_to_target"))
+
+
+def may_be_first(row):
+    """No other algorithm is certainly faster."""
+    return reached(row) > 0 and row["place"]["first"] == 1
+
+
 def group_of(index):
     return f"document.querySelectorAll('section.group')[{index}]"
 
@@ -262,6 +276,10 @@ def charts(page, index):
         label: svg.getAttribute('aria-label'), curves: count('path.curve'),
         bands: count('path.band'), rects: count('rect[fill]'),
         target: count('line.target'), limit: count('line.limit'),
+        whiskers: count('line.whisker'),
+        // The highest number at the axis of losses.
+        top: Math.max(...[...svg.querySelectorAll('text[text-anchor=end]')]
+          .map((text) => Number(text.textContent)).filter(Number.isFinite)),
         // Text that leaves the drawing is cut off.
         outside: [...svg.querySelectorAll('text')].filter((text) => {{
           const box = text.getBBox();
@@ -272,9 +290,19 @@ def charts(page, index):
     }})""")
 
 
+def curves_end_near(group, values):
+    """Do the curves begin far above the target, and end near it?"""
+    known = [[point[0] for point in curve[values] if point and point[0] is not None]
+             for curve in group["curves"]]
+    target = group["target"]
+    return target is not None and any(known) and \
+        max(one[0] for one in known if one) > 2 * target and \
+        min(min(one) for one in known if one) > target / 2
+
+
 def check_charts(page, index, group, where):
     found = {chart["name"]: chart for chart in charts(page, index)}
-    wanted = ["loss-time", "loss-gradients", "throughput", "idle"]
+    wanted = ["time_to_target", "loss-time", "loss-gradients", "throughput", "idle"]
     wanted += ["staleness"] if group["staleness"] else []
     check(sorted(found) == sorted(wanted), f"{where}: has the charts {sorted(found)}")
     for name, chart in found.items():
@@ -290,6 +318,8 @@ def check_charts(page, index, group, where):
             check(chart["bands"] == count, f"{where}: {name}: {chart['bands']} bands")
             check(group["target"] is None or count == 0 or chart["target"] == 1,
                   f"{where}: {name}: no target")
+            check(not curves_end_near(group, values) or chart["top"] <= 2 * group["target"],
+                  f"{where}: {name}: the axis goes up to {chart['top']}, far above the target")
         elif name == "staleness":
             count = sum(any(one["buckets"]) for one in group["staleness"])
             check(chart["rects"] >= count, f"{where}: {name} lacks bars")
@@ -297,6 +327,10 @@ def check_charts(page, index, group, where):
             count = sum(mean(row, name) is not None for row in group["rows"])
             check(chart["rects"] == count, f"{where}: {name}: {chart['rects']} bars instead of "
                   f"{count}")
+            if name == "time_to_target":
+                count = sum(row[name].get("low") is not None for row in group["rows"])
+                check(chart["whiskers"] == count, f"{where}: {name}: {chart['whiskers']} intervals "
+                      f"instead of {count}")
     check(not found["throughput"]["rects"] or found["throughput"]["limit"] == 1,
           f"{where}: no line at the limit of throughput")
 
@@ -344,11 +378,18 @@ def check_table(page, index, group, where):
         return [cell.dataset.column, [cell.innerText,
           strong !== null && Number(getComputedStyle(strong).fontWeight) >= 600]];
       }}))}}))""")
-    names = [row["algorithm"] for row in group["rows"]]
-    check([row["name"] for row in rows] == names, f"{where}: the table has other rows")
+    ordered = in_order(group["rows"])
+    names = [row["algorithm"] for row in ordered]
+    check([row["name"] for row in rows] == names, f"{where}: the table has other rows, or another "
+          "order")
+    first = [row["algorithm"] for row in ordered if may_be_first(row)]
+    for column in ("time_to_target", "speedup"):
+        bold = [row["name"] for row in rows if row["cells"].get(column, ["", False])[1]]
+        wanted = first if len(first) < len(rows) and any(column in r["cells"] for r in rows) else []
+        check(bold == wanted, f"{where}: {column}: {bold} are bold, not {wanted}")
     for column, (best_of, serial) in COLUMNS.items():
         known = [row for row in fair_rows(group["rows"], column) if mean(row, column) is not None
-                 and (serial or not row["algorithm"].startswith("ens::"))]
+                 and (serial or not is_serial(row))]
         bold = [row["name"] for row in rows if row["cells"].get(column, ["", False])[1]]
         if len({f"{mean(row, column):.3g}" for row in known}) < 2:
             continue
@@ -357,8 +398,16 @@ def check_table(page, index, group, where):
         alike = [row["algorithm"] for row in known if f"{mean(row, column):.3g}" ==
                  f"{best_of(mean(r, column) for r in known):.3g}"]
         check(set(bold) <= set(alike), f"{where}: {column}: {bold} are bold, best is {alike}")
-    for row, shown in zip(group["rows"], rows):
+    for row, shown in zip(ordered, rows):
+        place = row["place"]
+        wanted = "–".join(dict.fromkeys(str(place[end]) for end in ("first", "last")))
+        check(shown["cells"]["place"][0] == wanted, f"{where}: {row['algorithm']}: the place is "
+              f"{shown['cells']['place'][0]!r}, not {wanted!r}")
         text = shown["cells"]["time_to_target"][0]
+        check(("≥" in text) == (0 < reached(row) < row["runs"]),
+              f"{where}: {row['algorithm']}: {text!r} is, or is not, a bound")
+        check((" to " in text) == (row["time_to_target"].get("low") is not None),
+              f"{where}: {row['algorithm']}: {text!r} has, or has not, an interval")
         count, runs = reached(row), row["runs"]
         wanted = ("failed" if row["failed"] >= runs else "not reached") if count == 0 else \
             f"{count} of {runs}" if count < runs else " s"
@@ -382,28 +431,33 @@ def check_table(page, index, group, where):
 
 def check_summary(page, index, group, where):
     text = page.run(f"{group_of(index)}.querySelector('.summary').textContent")
-    rows = [row for row in fair_rows(group["rows"], "time_to_target")
-            if mean(row, "time_to_target") is not None]
+    rows = [row for row in in_order(group["rows"]) if reached(row) > 0]
     if not rows:
         check(re.match("No (algorithm reached|target)", text), f"{where}: {text!r}")
         return
-    best = min(rows, key=lambda row: mean(row, "time_to_target"))
-    check(best["algorithm"] in text.split(" reached ")[0], f"{where}: {text!r}, not {best}")
-    others = {row["algorithm"]: row for row in group["rows"]}
-    for name, word in (("ens::SGD", "serial SGD"), ("AllreduceSGD", "AllreduceSGD")):
-        other = others.get(name)
-        if other and other is not best and other in rows:
-            factor = mean(other, "time_to_target") / mean(best, "time_to_target")
-            said = re.search(rf"([\d.,]+) times as fast as (?:[^;.]* and )?{re.escape(word)}", text)
-            numbers = [float(n.replace(",", "")) for n in re.findall(r"([\d.,]+) times", text)]
-            check(said and any(abs(n / factor - 1) < 0.006 for n in numbers),
-                  f"{where}: {text!r} lacks the factor {factor:.3g} against {word}")
+    best = rows[0]
+    check(text.lower().startswith(f"{best['algorithm']} reached ".lower()),
+          f"{where}: {text!r}, not {best['algorithm']}")
+    # Against the runner-up in any case, and against those that everybody knows.
+    for row in rows[1:]:
+        if row is not rows[1] and not is_serial(row) and row["algorithm"] != "AllreduceSGD":
+            continue
+        factor = mean(row, "time_to_target") / mean(best, "time_to_target")
+        name = ("the runner-up, " if row is rows[1] else "") + row["algorithm"]
+        said = re.search(rf"([\d.,]+) times(?: \([\d., to]+\))? as fast as {re.escape(name)}", text)
+        check(said and abs(float(said.group(1).replace(",", "")) / factor - 1) < 0.006,
+              f"{where}: {text!r} lacks the factor {factor:.3g} against {name}")
+    doubts = [row["algorithm"] for row in rows[1:] if may_be_first(row)]
+    check(bool(doubts) == ("apart" in text), f"{where}: {text!r}, but not told apart: {doubts}")
+    if best["runs"] > 1:
+        check(all(name in text.split("apart")[-1] for name in doubts), f"{where}: {text!r} does "
+              f"not name {doubts}")
 
 
 def check_controls(page, index, where):
     """Hovering shows values, the button changes the scale."""
     plot = f"{group_of(index)}.querySelector('figure[data-chart=loss-time] svg')"
-    for name in ("loss-time", "throughput", "staleness"):
+    for name in ("loss-time", "time_to_target", "throughput", "staleness"):
         figure = f"{group_of(index)}.querySelector('figure[data-chart={name}]')"
         if page.run(f"{figure} === null || {figure}.querySelector('rect') === null"):
             continue
@@ -417,14 +471,18 @@ def check_controls(page, index, where):
         page.mouse("mouseMoved", (1, 1))
         check(page.run(f"{figure}.querySelector('.tip').hidden"),
               f"{where}: {name}: the values stay when the mouse has left")
-    before = page.run(f"{plot}.innerHTML")
-    button = f"{group_of(index)}.querySelector('button.switch')"
-    page.click(button)
-    check("log scale" in page.run(f"{plot}.textContent"), f"{where}: no log scale")
-    page.click(button)
-    after = page.run(f"{plot}.innerHTML")
     strip = re.compile(r"clip\d+")
-    check(strip.sub("", before) == strip.sub("", after), f"{where}: log scale cannot be undone")
+    before = strip.sub("", page.run(f"{plot}.innerHTML"))
+    for choice in ("log", "whole"):
+        button = f"{group_of(index)}.querySelector('button[data-choice={choice}]')"
+        page.click(button)
+        changed = strip.sub("", page.run(f"{plot}.innerHTML"))
+        check(changed != before, f"{where}: {choice} changes nothing")
+        check(("log scale" in page.run(f"{plot}.textContent")) == (choice == "log"),
+              f"{where}: {choice}: the scale is not as it says")
+        page.click(button)
+        after = strip.sub("", page.run(f"{plot}.innerHTML"))
+        check(before == after, f"{where}: {choice} cannot be undone")
 
 
 def check_touch(page, where):
@@ -592,8 +650,9 @@ def odd_pages(sample):
     for group in nobody["groups"]:
         for row in group["rows"]:
             row["time_to_target"] = row["gradients_to_target"] = \
-                {"mean": None, "sd": None, "reached": 0}
-            row["speedup"] = {"mean": None, "sd": None}
+                {"mean": None, "low": None, "high": None, "reached": 0}
+            row["speedup"] = {"mean": None, "low": None, "high": None}
+            row["place"] = {"first": 1, "last": len(group["rows"])}
     yield "nobody reached the target", nobody
 
     nothing = copy.deepcopy(sample)
@@ -601,7 +660,7 @@ def odd_pages(sample):
     for row in nothing["groups"][0]["rows"]:
         row.update({"failed": row["runs"], "failure": "no rank answered"})
         for key, value in row.items():
-            if isinstance(value, dict):
+            if isinstance(value, dict) and key != "place":
                 row[key] = {"mean": None, "sd": None, "reached": 0}
     nothing["groups"][0].update({"curves": [], "staleness": []})
     yield "all runs failed", nothing
@@ -626,12 +685,13 @@ def odd_pages(sample):
     serial = copy.deepcopy(sample)
     for group in serial["groups"]:
         for part in ("rows", "curves", "staleness"):
-            group[part] = [one for one in group[part] if one["algorithm"] == "ens::SGD"]
+            group[part] = [one for one in group[part] if one["algorithm"] == "serial SGD"]
         for row in group["rows"]:
-            row.update({"runs": 1, "accuracy": {"mean": None, "sd": None}})
+            row.update({"runs": 1, "accuracy": {"mean": None, "sd": None},
+                        "place": {"first": 1, "last": 1}})
             for key, value in row.items():
                 if isinstance(value, dict):
-                    value["sd"] = None
+                    value.update({end: None for end in ("sd", "low", "high") if end in value})
             row["time_to_target"]["reached"] = row["gradients_to_target"]["reached"] = 1
         group["curves"][0]["loss_by_time"] = [None, [0, 0, 0]] + [[0.5, None, None]]
         group["curves"][0]["seconds"] = [0, 1, 2]

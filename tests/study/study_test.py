@@ -14,6 +14,7 @@ import pathlib
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -50,7 +51,7 @@ class Studies:
     def run(self, words, name, environment=None):
         process = self.start(words, name, environment)
         try:
-            process.out, _ = process.communicate(timeout=100)
+            process.out, _ = process.communicate(timeout=300)
         except subprocess.TimeoutExpired:
             process.kill()
             fail(f"{' '.join(words)} did not end")
@@ -91,22 +92,56 @@ def key(row):
 
 
 PLAIN = SMALL + ["--algorithms", "dasgd,allreduce,sgd", "--seeds", "2",
-                 "--step_sizes", "0.05,0.2"]
+                 "--tuning_seeds", "2", "--step_sizes", "0.1,0.2,0.4"]
+
+
+def check_steps(rows, algorithm):
+    """The step of an algorithm is the best one, and not at the end of those
+    that were tried."""
+    tries = {}
+    for row in rows:
+        if row["phase"] == "tune" and row["algorithm"] == algorithm:
+            tries.setdefault(float(row["step_size"]), []).append(row)
+    chosen = {float(row["step_size"]) for row in rows
+              if row["phase"] == "run" and row["algorithm"] == algorithm}
+    expect(len(chosen) == 1, "one step for all runs", chosen)
+    step = chosen.pop()
+    expect(len(tries[step]) == 2, "two tries of the step that is taken", tries)
+    expect({row["seed"] for row in tries[step]} == {"1", "2"},
+           "tries with different seeds", tries[step])
+    # Or as far away as the grid may grow.
+    expect(min(tries) < step or step <= 0.1 / 31, "a shorter step", tries)
+    expect(max(tries) > step or step >= 0.4 * 31, "a longer step", tries)
+    if algorithm == "sgd":
+        return
+
+    def score(step):
+        times = [float(row["time_to_target"] or "inf") for row in tries[step]]
+        losses = [float(row["loss"]) for row in tries[step]]
+        return statistics.median(times), statistics.median(losses)
+    raced = [other for other in tries if len(tries[other]) == 2]
+    expect(score(step) == min(map(score, raced)), "the step that is best in "
+           "the median", tries)
 
 
 def check_plain(studies, name):
     """The table and the page of a study that has come to its end."""
     rows = studies.table(name)
-    expect(len(rows) == 13, "13 rows: a limit, 3 x 2 to tune, 3 x 2 runs", rows)
-    expect(len({key(row) for row in rows}) == 13, "no run twice", rows)
+    expect(len({key(row) for row in rows}) == len(rows), "no run twice", rows)
+    expect([row["run"] for row in rows] ==
+           [str(i + 1) for i in range(len(rows))], "numbers one by one", rows)
     for row in rows:
-        expect(row["status"] in ("ok", "target"), "runs that end well", row)
+        expect(row["status"] in ("ok", "target") or row["phase"] == "tune",
+               "runs that end well", row)
     phases = [row["phase"] for row in rows]
-    expect(phases == ["limit"] + 6 * ["tune"] + 6 * ["run"], "limit, tuning, "
-           "runs", phases)
+    tuned = phases.count("tune")
+    expect(phases == ["limit"] + tuned * ["tune"] + 6 * ["run"] and
+           tuned >= 3 * (3 + 2), "limit, tuning, runs", phases)
+    for algorithm in ("dasgd", "allreduce", "sgd"):
+        check_steps(rows, algorithm)
     runs = [row for row in rows if row["phase"] == "run"]
-    expect({row["seed"] for row in runs} == {"2", "3"}, "seeds other than that "
-           "of tuning", runs)
+    expect({row["seed"] for row in runs} == {"3", "4"}, "seeds other than "
+           "those of tuning", runs)
     expect(len({row["target_loss"] for row in runs}) == 1 and
            float(runs[0]["target_loss"]) > 0, "one target", runs)
     for row in runs:
@@ -138,8 +173,9 @@ def check_plain(studies, name):
     expect(len(page["groups"]) == 1, "one group", page["groups"])
     group = page["groups"][0]
     expect([row["algorithm"] for row in group["rows"]] ==
-           ["DASGD", "AllreduceSGD", "ens::SGD"], "a row for each algorithm",
+           ["DASGD", "AllreduceSGD", "serial SGD"], "a row for each algorithm",
            group["rows"])
+    expect("ens::" not in json.dumps(page), "names that users know", page)
     for row in group["rows"]:
         expect(row["runs"] == 2 and row["failed"] == 0 and
                0 < row["throughput"]["mean"] < 3, "two runs and a throughput",
@@ -153,12 +189,173 @@ def check_plain(studies, name):
 def plain(studies):
     result = studies.well(PLAIN, "plain")
     check_plain(studies, "plain")
-    expect("[13/13]" in result.out, "a line for each run", result.out)
+    count = len(studies.table("plain"))
+    expect(f"[{count} of {count}]" in result.out, "a line for each run",
+           result.out)
     # Once more: nothing is left to do.
     path = studies.work / "plain" / "dasgd_study" / "runs.csv"
     before = path.read_bytes()
     studies.well(PLAIN, "plain")
     expect(path.read_bytes() == before, "that nothing is run again")
+
+
+def half_width(times):
+    """Of the 95 % confidence interval of the mean of two."""
+    return 12.706 * statistics.stdev(times) / 2 ** 0.5
+
+
+def made_up(studies):
+    """A study whose times are known, since they were never measured."""
+    shutil.copytree(studies.work / "plain", studies.work / "made_up")
+    times = {"sgd": [0.10, 0.18], "dasgd": [0.060, 0.0601],
+             "allreduce": [0.02, None]}
+    rows = studies.table("made_up")
+    for row in rows:
+        if row["phase"] != "run":
+            continue
+        time = times[row["algorithm"]][int(row["seed"]) - 3]
+        row["time_to_target"] = "" if time is None else str(time)
+        row["gradients_to_target"] = "" if time is None else "100"
+        row["status"] = "ok" if time is None else "target"
+    with open(studies.work / "made_up" / "dasgd_study" / "runs.csv", "w",
+              newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    out = studies.well(PLAIN, "made_up").out
+    found = {row["algorithm"]: row for row in
+             studies.page("made_up")["groups"][0]["rows"]}
+    serial, ours = found["serial SGD"], found["DASGD"]
+    # The mean of the ratios would be 1.09.
+    expect(serial["speedup"] == {"mean": 1, "low": None, "high": None},
+           "serial SGD as fast as itself", serial)
+    time = ours["time_to_target"]
+    half = half_width(times["dasgd"])
+    expect(abs(time["mean"] - 0.06005) < 1e-6 and
+           abs(time["high"] - time["mean"] - half) < 1e-6 and
+           abs(time["mean"] - time["low"] - half) < 1e-6,
+           "a mean with its interval", ours)
+    expect(abs(ours["speedup"]["mean"] - 0.14 / 0.06005) < 1e-4,
+           "the ratio of the means", ours)
+    # One run of two did not get there in 0.2 s.
+    lucky = found["AllreduceSGD"]
+    expect(lucky["time_to_target"]["reached"] == 1 and
+           abs(lucky["time_to_target"]["mean"] - 0.11) < 1e-6,
+           "a run that did not reach the target with all of its time", lucky)
+    places = {name: (row["place"]["first"], row["place"]["last"])
+              for name, row in found.items()}
+    # Two runs that differ leave all open.
+    expect(places == {"DASGD": (1, 3), "AllreduceSGD": (1, 3),
+                      "serial SGD": (1, 3)}, "shared places", places)
+    for line in (r"1-3 +DASGD +0\.06\d* \(0\.0594 to 0\.0607\)",
+                 r"1-3 +AllreduceSGD +at least 0\.11 .* 1 of 2",
+                 r"1-3 +serial SGD +0\.14 .* 1 +2 of 2"):
+        expect(re.search(line, out), f"a line like '{line}'", out)
+    expect("95 % confidence" in out and "not told apart" in out,
+           "how certain it is", out)
+
+
+def words(studies):
+    """What the program says is for users of the command line."""
+    out = studies.well(["--help"], "help").out
+    text = " ".join(out.split())
+    expect("ens::" not in text and "hogwild" not in text, "plain words", out)
+    grid = re.search(r"Default value '([\d.,]+)'", text.split(
+        "--step_sizes")[-1])
+    expect(grid, "a grid of steps", out)
+    steps = [float(step) for step in grid.group(1).split(",")]
+    expect(len(steps) >= 4 and all(1.5 <= b / a <= 3 for a, b in
+                                   zip(steps, steps[1:])),
+           "a grid whose neighbours are close", steps)
+    for name, least in (("seeds", 5), ("tuning_seeds", 3)):
+        found = re.search(r"Default value (\d+)", text.split(
+            f"--{name} [int]")[-1])
+        expect(found and int(found.group(1)) >= least,
+               f"at least {least} '{name}'", out)
+
+
+def outputs(studies):
+    """No output is an input, by any path or link."""
+    folder = studies.work / "outputs"
+    folder.mkdir()
+    points = "".join(f"{i % 3},{i % 2}\n" for i in range(300))
+    labels = "".join(f"{i % 2}\n" for i in range(300))
+    inputs = {"points.csv": points, "labels.csv": labels, "test.csv": points,
+              "test_labels.csv": labels}
+    for name, content in inputs.items():
+        (folder / name).write_text(content)
+    (folder / "graph.txt").write_text("0 1\n")
+    (folder / "inner").mkdir()
+    os.link(folder / "points.csv", folder / "hard.csv")
+    os.symlink("points.csv", folder / "symbolic.csv")
+    given = ["--training_file", "points.csv", "--labels_file", "labels.csv",
+             "--test_file", "test.csv", "--test_labels_file",
+             "test_labels.csv", "--topologies", "file:graph.txt",
+             "--algorithms", "sgd", "--seeds", "1", "--step_sizes", "0.1",
+             "--target_loss", "0.1", "--time_budget", "0.1"]
+    before = sorted(path.name for path in folder.iterdir())
+
+    def refused(words, *texts):
+        studies.refused(given + words, "the same", *texts, name="outputs")
+        expect(sorted(path.name for path in folder.iterdir()) == before,
+               "that nothing is written")
+        for name, content in inputs.items():
+            expect((folder / name).read_text() == content, f"the '{name}' "
+                   "that was there")
+    for path, option in [
+            ("points.csv", "--training_file"), ("./inner/../points.csv",
+                                                "--training_file"),
+            (str(folder / "points.csv"), "--training_file"),
+            ("hard.csv", "--training_file"),
+            ("symbolic.csv", "--training_file"),
+            ("labels.csv", "--labels_file"), ("test.csv", "--test_file"),
+            ("test_labels.csv", "--test_labels_file"),
+            ("graph.txt", "--topologies")]:
+        refused(["--report_file", path], "--report_file", option)
+
+    # In a folder of a study: by a link, and as one of its own files.
+    results = folder / "results"
+    (results / "curves").mkdir(parents=True)
+    (results / "settings.txt").write_text("dasgd_study=1\n")
+    before = sorted(path.name for path in folder.iterdir())
+    for path, link in [
+            (results / "runs.csv", os.symlink), (results / "runs.csv", os.link),
+            (results / "curves" / "0007.csv", os.link),
+            (results / "curves" / "0007.csv", os.symlink)]:
+        link(folder / "labels.csv", path)
+        for more in ([], ["--restart"]):
+            refused(["--results_dir", "results"] + more, "--results_dir",
+                    "--labels_file")
+            expect(path.read_text() == labels, "a link that stays")
+        path.unlink()
+    given[1] = "results/runs.csv"
+    (results / "runs.csv").write_text(points)
+    refused(["--results_dir", "results", "--restart"], "--results_dir",
+            "--training_file")
+    # Nor is the page one of the results.
+    given[1] = "points.csv"
+    (results / "runs.csv").unlink()
+    for name in ("runs.csv", "settings.txt", "curves/0001.csv",
+                 "../results/runs.csv"):
+        studies.refused(given + ["--results_dir", "results", "--report_file",
+                                 "results/" + name], "--report_file",
+                        "--results_dir", name="outputs")
+    # Data sets are files, too.
+    data = folder / "data"
+    data.mkdir()
+    for part in ("train", "t10k"):
+        for kind in ("images-idx3", "labels-idx1"):
+            (data / f"{part}-{kind}-ubyte.gz").write_text("")
+    studies.refused(["--data_dir", "data", "--report_file",
+                     "data/t10k-images-idx3-ubyte.gz"], "--report_file",
+                    "--data_dir", "the same", name="outputs")
+    # A page that is beside them is not one of them.
+    (data / "report.html").write_text("")
+    result = studies.refused(["--data_dir", "data", "--report_file",
+                              "data/report.html"], "file is empty",
+                             name="outputs")
+    expect("the same" not in result.out, "that the page may be there",
+           result.out)
 
 
 def browser(studies, page_test):
@@ -190,7 +387,7 @@ def interrupted(studies):
     process = studies.start(PLAIN, "interrupted")
     path = studies.work / "interrupted" / "dasgd_study" / "runs.csv"
     # A run is told of when its row is there.
-    expect(any(line.startswith("[4/") for line in process.stdout),
+    expect(any(line.startswith("[4 of ") for line in process.stdout),
            "runs that end one by one")
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=30)
@@ -200,7 +397,7 @@ def interrupted(studies):
     expect(not leftovers(path.parent), "no process left behind",
            leftovers(path.parent))
     kept = path.read_bytes()
-    expect(4 <= kept.count(b"\n") < 14 and kept.endswith(b"\n"), "whole rows",
+    expect(4 <= kept.count(b"\n") < 20 and kept.endswith(b"\n"), "whole rows",
            kept)
     studies.page("interrupted")
 
@@ -224,7 +421,8 @@ def interrupted(studies):
 def failures(studies):
     # A step that is far too large.
     studies.well(SMALL + ["--algorithms", "dasgd,sgd", "--seeds", "1",
-                          "--step_sizes", "0.1,1e6"], "diverges")
+                          "--tuning_seeds", "1", "--step_sizes", "0.1,1e6"],
+                 "diverges")
     for row in studies.table("diverges"):
         wild = row["phase"] == "tune" and row["step_size"] == "1000000"
         expect((row["status"] == "diverged") == wild, "runs that diverge with "
@@ -266,8 +464,6 @@ def mistakes(studies):
             (["--algorithms", "dasgd,alreduce"], ["--algorithms", "'alreduce'",
                                                   "'allreduce'"]),
             (["--algorithms", ""], ["--algorithms"]),
-            (["--algorithms", "hogwild"], ["--algorithms",
-                                           "synthetic_sparse"]),
             (["--data", "synthetic_sparse"], ["--data",
                                               "--problem logistic"]),
             (["--algorithms", "ps_picky"], ["ps_picky:0.5"]),
@@ -278,14 +474,25 @@ def mistakes(studies):
             (["--algorithms", "local:1.5"], ["period", "'1.5'"]),
             (["--algorithms", "dasgd:4"], ["'dasgd' takes no number"]),
             (["--ranks", "2,x"], ["--ranks", "'x'"]),
-            (["--ranks", "1"], ["--ranks", "from 2 on"]),
+            (["--ranks", "1"], ["--ranks", "from 2 to"]),
+            (["--ranks", "inf"], ["--ranks", "'inf'"]),
+            (["--ranks", ""], ["--ranks"]),
             (["--slow", "0:4;2:3"], ["--slow", "2:3", "ranks 0 to 1"]),
             (["--slow", "0:0.5"], ["--slow", "at least 1"]),
             (["--slow", "0:2000"], ["--slow", "at most 1000"]),
             (["--slow", "0:4,0:2"], ["--slow", "rank 0 twice"]),
+            (["--slow", ""], ["--slow", "'none'"]),
+            (["--slow", "none;;0:4"], ["--slow", "'none'"]),
+            (["--slow", "0:nan"], ["--slow", "0:nan"]),
+            (["--slow", "0:inf"], ["--slow", "0:inf"]),
             (["--topologies", "rung"], ["--topologies", "rung"]),
             (["--step_sizes", "0.1,-1"], ["--step_sizes", "'-1'"]),
+            (["--step_sizes", ""], ["--step_sizes"]),
+            (["--step_sizes", "0.1,,0.2"], ["--step_sizes", "''"]),
+            (["--step_sizes", "0.1,nan"], ["--step_sizes", "'nan'"]),
+            (["--step_sizes", "inf"], ["--step_sizes", "'inf'"]),
             (["--seeds", "0"], ["--seeds"]),
+            (["--tuning_seeds", "0"], ["--tuning_seeds"]),
             (["--batch_size", "0"], ["--batch_size"]),
             (["--time_budget", "-1"], ["--time_budget"]),
             (["--time_budget", "1e9"], ["--time_budget", "1000000"]),
@@ -305,6 +512,17 @@ def mistakes(studies):
             (["--run_file", "nothing.txt"], ["--run_file", "nothing.txt"]),
     ]:
         studies.refused(words, *texts)
+    for name in ("target_loss", "time_budget", "timeout"):
+        for value in ("nan", "inf", "-inf", ""):
+            studies.refused(SMALL[:6] + [f"--{name}", value], f"--{name}",
+                            f"({value})")
+    for name in ("points", "test_points", "batch_size", "seeds",
+                 "tuning_seeds", "seed"):
+        for value in ("nan", "inf", ""):
+            studies.refused([f"--{name}", value], f"--{name}")
+    studies.refused(["-n", ""], "--points", "empty")
+    expect(not (studies.work / "refused" / "dasgd_study").exists(),
+           "that no study was begun")
     (studies.work / "refused" / "a_file").write_text("")
     studies.refused(SMALL + ["--results_dir", "a_file"], "--results_dir")
 
@@ -395,10 +613,9 @@ def others(studies):
            "regression", rows)
     studies.well(once + ["--problem", "logistic", "--data",
                          "synthetic_sparse", "--points", "960", "--algorithms",
-                         "hogwild"], "sparse")
+                         "sgd"], "sparse")
     rows = studies.table("sparse")
-    expect(rows[1]["algorithm"] == "hogwild" and rows[1]["status"] in
-           ("ok", "target"), "ens::ParallelSGD on sparse points", rows)
+    expect(rows[1]["status"] in ("ok", "target"), "sparse points", rows)
     studies.well(once + SMALL[:-2] + ["--problem", "cnn", "--algorithms",
                                       "sgd"], "cnn")
     rows = studies.table("cnn")
@@ -415,7 +632,8 @@ def main():
     arguments = parser.parse_args()
     studies = Studies(str(pathlib.Path(arguments.program).resolve()),
                       arguments.work.resolve())
-    for action in (plain, interrupted, failures, mistakes, folders, others):
+    for action in (words, mistakes, outputs, plain, made_up, interrupted,
+                   failures, folders, others):
         start = time.monotonic()
         action(studies)
         print(f"{action.__name__}: {time.monotonic() - start:.1f} s",

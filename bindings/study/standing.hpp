@@ -1,0 +1,180 @@
+/**
+ * @file standing.hpp
+ *
+ * How the algorithms of a group compare: times, speed-ups and places, each with
+ * how certain it is.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_BINDINGS_STUDY_STANDING_HPP
+#define DASGD_BINDINGS_STUDY_STANDING_HPP
+
+#include "tuning.hpp"
+
+namespace dasgd {
+namespace study {
+
+//! What the runs of an algorithm say.
+struct Standing
+{
+  Cell cell;
+  std::vector<Row> rows;
+  //! In how many runs the target was reached, and how many came to no end.
+  size_t reached = 0;
+  size_t failed = 0;
+  /**
+   * Seconds to the target.  A run that did not reach it counts with the whole
+   * time budget: leaving it out would make an algorithm the faster, the more
+   * often it fails.  So this is a lower bound unless all runs reached it.
+   */
+  Estimate time;
+  //! Gradients to the target, likewise.
+  Estimate gradients;
+  //! Mean time of serial SGD by that of this algorithm.
+  Estimate speedup;
+  Place place;
+
+  bool Bound() const { return reached < rows.size(); }
+};
+
+//! Did a run reach the target?
+inline bool Reached(const Row& row)
+{ return Succeeded(row) && std::isfinite(row.Number("time_to_target")); }
+
+//! What the runs of a cell say, apart from how it compares with others.
+inline Standing StandingOf(const Settings& settings,
+                           const Results& results,
+                           const Cell& cell)
+{
+  Standing standing;
+  standing.cell = cell;
+  standing.rows = RunsOf(settings, results, cell);
+  std::vector<double> times, gradients;
+  for (const Row& row : standing.rows)
+  {
+    const bool reached = Reached(row);
+    standing.reached += reached;
+    standing.failed += !Succeeded(row);
+    times.push_back(reached ? row.Number("time_to_target") : settings.budget);
+    gradients.push_back(row.Number(reached ? "gradients_to_target" :
+        "gradients"));
+  }
+  standing.time = Estimate(times);
+  standing.gradients = Estimate(gradients);
+  return standing;
+}
+
+/**
+ * The standings of a group, in the order in which its algorithms were named.
+ * Serial SGD is there in any case, if it was run.
+ */
+inline std::vector<Standing> Standings(const Settings& settings,
+                                       const Results& results,
+                                       const Group& group)
+{
+  const Cell serial = CellOf(*FindAlgorithm("sgd"), group);
+  std::vector<Cell> cells;
+  for (const Algorithm& algorithm : settings.algorithms)
+    cells.push_back(CellOf(algorithm, group));
+  if (!std::count(cells.begin(), cells.end(), serial))
+    cells.push_back(serial);
+  std::vector<Standing> standings;
+  std::vector<Estimate> times;
+  Estimate base;
+  for (const Cell& cell : cells)
+  {
+    const Standing standing = StandingOf(settings, results, cell);
+    if (standing.rows.empty())
+      continue;
+    if (cell == serial && !standing.Bound())
+      base = standing.time;
+    standings.push_back(standing);
+    times.push_back(standing.time);
+  }
+  const std::vector<Place> places = Places(times);
+  for (size_t i = 0; i < standings.size(); ++i)
+  {
+    Standing& standing = standings[i];
+    standing.place = places[i];
+    if (standing.cell == serial && base.count > 0)
+    {
+      // Itself, without any doubt.
+      standing.speedup.mean = 1;
+    }
+    else if (standing.reached > 0 && base.count > 0)
+      standing.speedup = Ratio(base, standing.time);
+  }
+  return standings;
+}
+
+//! The fastest first; those that are not told apart by their means.
+inline std::vector<const Standing*> InOrder(
+    const std::vector<Standing>& standings)
+{
+  std::vector<const Standing*> order;
+  for (const Standing& standing : standings)
+    order.push_back(&standing);
+  std::stable_sort(order.begin(), order.end(),
+      [](const Standing* a, const Standing* b)
+      { return a->time.mean < b->time.mean; });
+  return order;
+}
+
+//! "2 ranks, ring, rank 0 4 times slower".
+inline std::string GroupName(const Settings& settings, const Group& group)
+{
+  std::string name = Counted(group.ranks, "rank");
+  if (settings.topologies.size() > 1 || group.topology != "complete")
+    name += ", " + group.topology;
+  if (!group.slow.empty())
+    name += ", " + SlowText(group.slow);
+  return name;
+}
+
+//! The standings of a group as a table of text.
+inline std::string StandingsText(const Settings& settings,
+                                 const Results& results,
+                                 const Group& group)
+{
+  const std::vector<Standing> standings = Standings(settings, results, group);
+  const auto interval = [](const Estimate& estimate)
+  {
+    return estimate.HasInterval() ? " (" + NumberText(std::max(0.0,
+        estimate.low), 3) + " to " + NumberText(estimate.high, 3) + ")" : "";
+  };
+  std::vector<std::vector<std::string>> table = { { "Place", "Algorithm",
+      "Seconds to target", "Speed-up", "Reached" } };
+  for (const Standing* standing : InOrder(standings))
+  {
+    const bool never = (standing->reached == 0);
+    const std::string bound = standing->Bound() ? "at least " : "";
+    table.push_back({ standing->place.Text(), standing->cell.algorithm->label,
+        never ? "not reached" : bound + NumberText(standing->time.mean, 3) +
+        interval(standing->time), never || !std::isfinite(
+        standing->speedup.mean) ? "-" : (standing->Bound() ? "at most " : "") +
+        NumberText(standing->speedup.mean, 3) + interval(standing->speedup),
+        std::to_string(standing->reached) + " of " +
+        std::to_string(standing->rows.size()) });
+  }
+  std::vector<size_t> widths(table.front().size(), 0);
+  for (const auto& line : table)
+  {
+    for (size_t i = 0; i < line.size(); ++i)
+      widths[i] = std::max(widths[i], line[i].size());
+  }
+  std::string text = GroupName(settings, group) + ", target: test loss " +
+      NumberText(TargetOf(settings, results, "run"), 4) + "\n";
+  for (const auto& line : table)
+  {
+    std::string row;
+    for (size_t i = 0; i < line.size(); ++i)
+      row += "  " + line[i] + std::string(widths[i] - line[i].size(), ' ');
+    text += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+} // namespace study
+} // namespace dasgd
+
+#endif
