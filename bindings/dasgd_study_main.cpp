@@ -386,28 +386,6 @@ static std::vector<std::string> CommandWords()
   return words;
 }
 
-/**
- * Refuse numbers without any digit: to the front end, an empty word is 0, which
- * here mostly means "choose for me".
- */
-static void CheckEmpty()
-{
-  const std::vector<std::string> words = CommandWords();
-  for (const std::string name : { "points", "test_points", "batch_size",
-      "seeds", "tuning_seeds", "target_loss", "time_budget", "timeout",
-      "seed" })
-  {
-    for (size_t i = 1; i < words.size(); ++i)
-    {
-      const bool named = words[i] == "--" + name || (words[i] == "-n" &&
-          name == "points") || (words[i] == "-b" && name == "batch_size");
-      if (words[i] == "--" + name + "=" || (named && i + 1 < words.size() &&
-          study::Trim(words[i + 1]).empty()))
-        Refuse(name, "", "it is empty; give a number");
-    }
-  }
-}
-
 //! The command that was given, as one would type it, to go on or to repeat it.
 static std::string CommandText()
 {
@@ -614,7 +592,6 @@ static std::string FileState(const std::string& path)
 //! Everything that was asked for, checked; the points are read, too.
 static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
 {
-  CheckEmpty();
   study::Settings settings;
   settings.problem = OneOf(params, "problem", { "logistic", "softmax", "mlp",
       "cnn" });

@@ -8,11 +8,11 @@
 #ifndef DASGD_BINDINGS_STUDY_SAME_FILE_HPP
 #define DASGD_BINDINGS_STUDY_SAME_FILE_HPP
 
+#include <common/file_claims.hpp>
+
 #include <filesystem>
 #include <string>
 #include <vector>
-
-#include <sys/stat.h>
 
 namespace dasgd {
 namespace study {
@@ -23,17 +23,8 @@ namespace study {
  */
 inline bool SameFile(const std::string& one, const std::string& other)
 {
-  struct stat first, second;
-  if (stat(one.c_str(), &first) == 0 && stat(other.c_str(), &second) == 0)
-    return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-  std::error_code failed;
-  const std::filesystem::path a = std::filesystem::weakly_canonical(one,
-      failed);
-  if (failed)
-    return false;
-  const std::filesystem::path b = std::filesystem::weakly_canonical(other,
-      failed);
-  return !failed && a == b;
+  const std::string identity = cli::FileIdentity(one);
+  return !identity.empty() && identity == cli::FileIdentity(other);
 }
 
 //! Names of the files that a study writes to its folder for results.

@@ -296,7 +296,7 @@ def outputs(studies):
     before = sorted(path.name for path in folder.iterdir())
 
     def refused(words, *texts):
-        studies.refused(given + words, "the same", *texts, name="outputs")
+        studies.refused(given + words, *texts, name="outputs")
         expect(sorted(path.name for path in folder.iterdir()) == before,
                "that nothing is written")
         for name, content in inputs.items():
