@@ -515,12 +515,12 @@ def mistakes(studies):
     for name in ("target_loss", "time_budget", "timeout"):
         for value in ("nan", "inf", "-inf", ""):
             studies.refused(SMALL[:6] + [f"--{name}", value], f"--{name}",
-                            f"({value})")
+                            f"('{value}')")
     for name in ("points", "test_points", "batch_size", "seeds",
                  "tuning_seeds", "seed"):
         for value in ("nan", "inf", ""):
             studies.refused([f"--{name}", value], f"--{name}")
-    studies.refused(["-n", ""], "--points", "empty")
+    studies.refused(["-n", ""], "--points", "('')")
     expect(not (studies.work / "refused" / "dasgd_study").exists(),
            "that no study was begun")
     (studies.work / "refused" / "a_file").write_text("")
