@@ -1555,6 +1555,21 @@ def history_file(folder):
     expect("rank" in result.out, "a table", result)
 
 
+def sample(folder):
+    """The first steps of the README."""
+    script = os.path.join(HERE, "..", "..", "examples", "sample_data.sh")
+    well([script, "sample"], folder)
+    result = well([our(LR), "--ranks", 2, "--epochs", 10, "--training_file",
+                   "sample/train.csv", "--labels_file",
+                   "sample/train_labels.csv", "--test_file", "sample/test.csv",
+                   "--test_labels_file", "sample/test_labels.csv",
+                   "--output_model_file", "model.bin"], folder)
+    found = re.search(r"test accuracy (\S+) %", result.out)
+    expect(found and float(found.group(1)) > 85, "an accuracy above 85 %",
+           result)
+
+
+case("sample", "the README's data and command work", sample, light=True)
 case("report", "reports speak of the options that were given", report_words,
      light=True)
 case("threads", "one thread for linear algebra unless asked for more",
