@@ -187,6 +187,8 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   const bool trains = params.Has("training_file");
   const bool tests = params.Has("test_file");
   RequireAtLeastOnePassed(params, { "training_file", "input_model" }, true);
+  RequireAtLeastOnePassed(params, { "training_file", "test_file" }, false,
+      "there is nothing to do");
   if (trains)
   {
     RequireOnlyOnePassed(params, { "layers", "layers_file", "input_model" },

@@ -107,7 +107,8 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   const arma::Row<size_t>& responses = data.labels;
   dasgd::cli::Together([&]()
   {
-    dasgd::cli::CheckBinary(responses, data.labelsName);
+    dasgd::cli::CheckRange(responses, 2, data.labelsName, "for more classes "
+        "see mlpack_dasgd_softmax_regression");
   });
   if (params.Has("training"))
     dasgd::cli::RequireClasses(responses, data.labelsName);

@@ -153,6 +153,15 @@ inline double PrintAccuracy(mlpack::util::Params& params,
   if (!params.Has("test_labels"))
     return arma::datum::nan;
   const auto& labels = params.Get<arma::Row<size_t>>("test_labels");
+  const size_t unknown = size_t(std::count_if(labels.begin(), labels.end(),
+      [&](const size_t label) { return classes.count(label) == 0; }));
+  if (unknown > 0)
+  {
+    mlpack::Log::Warn << unknown << " of " << labels.n_elem << " labels in "
+        << "'--test_labels_file' are none that the model was trained with, and "
+        << "count as errors; are they numbered as those to train with?"
+        << std::endl;
+  }
   std::cout << ConfusionText(predictions, labels, classes) << std::flush;
   return Accuracy(predictions, labels);
 }

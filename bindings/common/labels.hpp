@@ -75,6 +75,12 @@ inline void CheckRange(const arma::Row<size_t>& labels,
                        const std::string& name,
                        const std::string& remedy)
 {
+  if (!labels.empty() && labels.min() == 1 && labels.max() == classes)
+  {
+    throw std::invalid_argument("The labels in " + name + " are 1 to " +
+        std::to_string(classes) + ", but must be 0 to " +
+        std::to_string(classes - 1) + "; subtract 1 from each!");
+  }
   for (size_t i = 0; i < labels.n_elem; ++i)
   {
     if (labels[i] < classes)
@@ -83,20 +89,6 @@ inline void CheckRange(const arma::Row<size_t>& labels,
         + std::to_string(classes - 1) + ", but in row " + std::to_string(i + 1)
         + " there is " + std::to_string(labels[i]) + "; " + remedy + "!");
   }
-}
-
-//! Labels must be 0 and 1.
-inline void CheckBinary(const arma::Row<size_t>& labels,
-                        const std::string& name)
-{
-  const std::set<size_t> known(labels.begin(), labels.end());
-  if (known == std::set<size_t>{ 1, 2 })
-  {
-    throw std::invalid_argument("The labels in " + name + " are 1 and 2, but "
-        "must be 0 and 1; subtract 1, e.g. by 'awk \'{ print $1 - 1 }\''!");
-  }
-  CheckRange(labels, 2, name, "for more classes see "
-      "mlpack_dasgd_softmax_regression");
 }
 
 //! No point may hold what is not a number.

@@ -141,7 +141,8 @@ inline void CheckTraining(mlpack::util::Params& params)
     std::error_code ignored;
     const std::filesystem::path folder = std::filesystem::absolute(path,
         ignored).parent_path();
-    if (!reason.empty() && name == "checkpoint_file" &&
+    if ((reason == std::strerror(ENOSPC) || reason == std::strerror(EDQUOT)) &&
+        name == "checkpoint_file" &&
         std::filesystem::is_directory(folder, ignored) &&
         !std::filesystem::is_directory(path, ignored))
     {
@@ -217,6 +218,17 @@ struct Trained
   size_t batchSize = 0;
   size_t seed = 0;
 };
+
+//! Points that the objective is of: those of the last epoch, which need not
+//! have been a whole one.
+inline std::uint64_t LastEpochPoints(const Report& report)
+{
+  const std::uint64_t points = (report.maxIterations == 0) ? report.Points() :
+      std::max(report.maxIterations, report.pointsBefore);
+  const std::uint64_t left = points % report.epochPoints;
+  return (left == 0 || report.reason != StopReason::Budget) ?
+      report.epochPoints : left;
+}
 
 //! What to say of a training that diverged.
 inline std::string DivergenceText(const Report& report,
@@ -349,7 +361,8 @@ Trained TrainWith(OptimizerType& optimizer,
   trained.report.stepSize = given;
   trained.report.stepScale *= factor;
   trained.history = optimizer.History();
-  trained.meanLoss = scale * trained.report.objective / double(total);
+  trained.meanLoss = scale * trained.report.objective /
+      double(LastEpochPoints(trained.report));
   trained.batchSize = optimizer.BatchSize();
   trained.seed = seed;
   if (trained.report.reason == StopReason::NonFinite)

@@ -253,6 +253,26 @@ class TextMatrix
     }
   }
 
+  //! Does the second line hold numbers, so that the first may be a header?
+  bool NumbersFollow() const
+  {
+    size_t seen = 0;
+    bool numbers = false;
+    ForLines([&](const size_t, const char* at, const char* stop)
+    {
+      if (++seen != 2)
+        return;
+      numbers = true;
+      for (const char *first, *last; at != nullptr;)
+      {
+        double ignored;
+        at = Value(at, stop, first, last);
+        numbers = numbers && ParseNumber(first, last, ignored);
+      }
+    });
+    return numbers;
+  }
+
   //! Say what is wrong with a value.
   [[noreturn]] void Refuse(const char* at,
                            const char* stop,
@@ -286,8 +306,10 @@ class TextMatrix
     std::string remedy;
     const size_t comma = value.find(',');
     double ignored;
-    if (number == firstLine)
+    if (number == firstLine && NumbersFollow())
       remedy = "; if it is a header, remove it, e.g. by 'tail -n +2'";
+    if (value.front() == '"' || value.front() == '\'')
+      remedy = "; write numbers without quotes";
     if (comma != std::string::npos && ParseNumber(std::string(value).replace(
         comma, 1, "."), ignored))
       remedy = "; write decimal points instead of commas";

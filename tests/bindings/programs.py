@@ -1318,7 +1318,16 @@ mistake("binary_text", FFN, lambda: given(
         FFN, training_file=data("binary.csv")), "'--training_file (-t)'",
         "no text", "another kind", ranks=(1,))
 mistake("one_and_two", LR, lambda: given(LR, labels_file=data("one_two.csv")),
-        "'--labels_file (-l)'", "1 and 2", "subtract 1", ranks=(1,))
+        "'--labels_file (-l)'", "are 1 to 2", "must be 0 to 1", "subtract 1",
+        ranks=(1,))
+mistake("one_and_two_softmax", SOFTMAX, lambda: given(
+        SOFTMAX, labels_file=data("one_two.csv")), "are 1 to 2",
+        "must be 0 to 1", "subtract 1", ranks=(1,))
+mistake("quotes", FFN, lambda: given(FFN, layers=None) + [
+        "--layers", "linear:10", "logsoftmax"], "--layers takes one value",
+        "quotes", ranks=(1,))
+mistake("no_value_given", LR, lambda: given(LR) + ["--step_size="],
+        "--step_size", ranks=(1,))
 for program_ in PROGRAMS:
     mistake("one_class/" + program_[len("mlpack_dasgd_"):], program_,
             lambda program=program_: given(
@@ -1531,6 +1540,25 @@ def report_words(folder):
                "a report in the words of %s, not %s" % (program, report))
 
 
+def mean_loss(folder):
+    """It is that of a point, however much of an epoch there was."""
+    losses = []
+    for points in (TRAIN, TRAIN + TRAIN // 4, 2 * TRAIN):
+        well([our(SOFTMAX)] + given(SOFTMAX, epochs=None, max_iterations=points,
+                                    seed=2, tolerance=-1), folder)
+        losses.append(json.loads(content(folder, "report.json"))["mean_loss"])
+    expect(losses[2] * 0.8 < losses[1] < losses[0] * 1.2,
+           "a loss between those of whole epochs, not %s" % losses)
+
+
+def unknown_labels(folder):
+    """Labels that no model predicts are told."""
+    result = well([our(LR)] + given(LR, test_labels_file=data("twelve.csv")),
+                  folder)
+    expect("are none that the model was trained with" in result.err + result.out,
+           "a warning", result)
+
+
 def one_thread(folder):
     """One thread unless asked otherwise."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS",
@@ -1569,6 +1597,9 @@ def sample(folder):
            result)
 
 
+case("mean_loss", "the mean loss is that of a point", mean_loss, light=True)
+case("unknown_labels", "test labels that the model does not know are told",
+     unknown_labels, light=True)
 case("sample", "the README's data and command work", sample, light=True)
 case("report", "reports speak of the options that were given", report_words,
      light=True)

@@ -214,6 +214,29 @@ TEST_CASE("Devices are written to, and stay what they are", "[file]")
       { out << std::string(100000, 'x'); }), std::runtime_error);
 }
 
+TEST_CASE("A stream that leads to a file is written to, not replaced",
+    "[file]")
+{
+  const std::string path = (std::filesystem::temp_directory_path() /
+      ("dasgd_stream_" + std::to_string(getpid()))).string();
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  REQUIRE(file >= 0);
+  REQUIRE(write(file, "old\n", 4) == 4);
+  for (const std::string folder : { "/proc/self/fd/", "/dev/fd/" })
+  {
+    const std::string stream = folder + std::to_string(file);
+    CHECK(WholeFile::Problem(stream) == "");
+    SaveFile(stream, [](std::ostream& out) { out << "new\n"; });
+  }
+  REQUIRE(write(file, "last\n", 5) == 5);
+  close(file);
+  std::ifstream read(path);
+  const std::string text{ std::istreambuf_iterator<char>(read),
+      std::istreambuf_iterator<char>() };
+  CHECK(text == "old\nnew\nnew\nlast\n");
+  std::filesystem::remove(path);
+}
+
 TEST_CASE("A file has the permissions of the one it replaces", "[file]")
 {
   const Scratch scratch;

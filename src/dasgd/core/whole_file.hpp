@@ -174,7 +174,7 @@ class WholeFile
       given(given), target(Resolve(given))
   {
     there = stat(target.c_str(), &old) == 0;
-    direct = there && !S_ISREG(old.st_mode);
+    direct = there && (!S_ISREG(old.st_mode) || IsStream(target));
     // The name of a link may have an ending, which that of a device has not.
     path = direct ? given : Temporary(target);
     if (direct)
@@ -210,6 +210,9 @@ class WholeFile
 
   WholeFile(const WholeFile&) = delete;
   WholeFile& operator=(const WholeFile&) = delete;
+
+  //! Is it a device, a pipe or a stream, which is written to as it is?
+  bool Direct() const { return direct; }
 
   //! Where to write.
   const std::string& Path() const { return path; }
@@ -281,7 +284,7 @@ class WholeFile
         return "it is a directory";
       if (access(target.c_str(), W_OK) != 0)
         return std::strerror(errno);
-      if (!S_ISREG(status.st_mode))
+      if (!S_ISREG(status.st_mode) || IsStream(Resolve(target)))
         return "";
     }
     const std::string probe = Temporary(Resolve(target));
@@ -293,12 +296,22 @@ class WholeFile
   }
 
  private:
+  //! Is it a stream that a process has open, such as /dev/stdout?  It may lead
+  //! to a file, which others write to as well and must not be replaced.
+  static bool IsStream(const std::string& name)
+  {
+    std::error_code failed;
+    const std::string folder = std::filesystem::canonical(Folder(name),
+        failed).string();
+    return !failed && folder.compare(0, 6, "/proc/") == 0;
+  }
+
   //! A link stays a link: what it points to is replaced, or made.
   static std::string Resolve(std::string target)
   {
     std::error_code failed;
-    for (size_t i = 0; i < 40 && std::filesystem::is_symlink(target, failed);
-        ++i)
+    for (size_t i = 0; i < 40 && !IsStream(target) &&
+        std::filesystem::is_symlink(target, failed); ++i)
     {
       const std::filesystem::path next = std::filesystem::read_symlink(target,
           failed);
@@ -420,7 +433,8 @@ void SaveFile(const std::string& path, WriterType&& writer)
 {
   WholeFile file(path);
   errno = 0;
-  std::ofstream stream(file.Path(), std::ios::binary);
+  std::ofstream stream(file.Path(), file.Direct() ? std::ios::binary |
+      std::ios::app : std::ios::binary);
   writer(stream);
   stream.close();
   if (!stream)

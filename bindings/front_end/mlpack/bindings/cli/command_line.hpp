@@ -79,6 +79,14 @@ inline void ParseCommandLine(Params& params, const int argc, char** argv)
     // The word that nobody expected stands at the end.
     if (dynamic_cast<const CLI::ExtrasError*>(&error))
       text += SuggestOption(params, text.substr(text.rfind(' ') + 1));
+    const std::string name = text.substr(0, text.find(':'));
+    if (text.find("At Most 1 required") != std::string::npos)
+    {
+      text = name + " takes one value, but more were given; put a value with "
+          "blanks into quotes";
+    }
+    else if (text.find("1 required") != std::string::npos)
+      text = name + " needs a value";
     if (text.back() != '?')
       text += '.';
     Fatal << text << "  Run with --help for more information." << std::endl;

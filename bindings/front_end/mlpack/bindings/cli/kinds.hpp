@@ -91,9 +91,9 @@ class PlainKind : public Kind
       for (const std::string& word : words)
         given += (given.empty() ? "" : ",") + word;
       Fatal << "Invalid value of " << FullName(*this, data) << " specified ('"
-          << given << "'); it must be " << (TypeText(static_cast<const T*>(
-          nullptr)).find("int") == 0 ? "a whole number" : "a number") << "!"
-          << std::endl;
+          << given << "'); it must be a " << (TypeText(static_cast<const T*>(
+          nullptr)).find("int") == 0 ? "whole number, at most 2147483647" :
+          "number") << "!" << std::endl;
     }
     data.value = value;
   }
