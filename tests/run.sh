@@ -10,7 +10,8 @@ set -euo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 build="${BUILD_DIR:-$root/build}"
-cores="$(nproc)"
+# nproc would answer with OMP_NUM_THREADS, which is not meant for this.
+cores="$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)"
 
 "$root/cmake/dependencies.sh" --tests --quickstart --alternate
 
