@@ -10,7 +10,8 @@ set -euo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 build="${BUILD_DIR:-$root/build}"
-cores="$(nproc)"
+# Not what OMP_NUM_THREADS says, which nproc would answer.
+cores="$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)"
 started=$SECONDS
 
 logs="$(mktemp -d)"
