@@ -222,13 +222,14 @@ class Chaos:
                f"a resumption of {before}", result)
 
     def files(self, folder, path, life, replaced):
-        """Nothing but the checkpoint and what a killed writer has begun."""
+        """Nothing but the checkpoint, and what a rank 0 that was killed has left:
+        what it had begun to write, and its lock, which is void."""
         writer = f".{life.job.pids[0]}.part.{path.name}"
         for name in sorted(other.name for other in folder.iterdir()):
             part = name.startswith(".") and name.endswith(
                 ".part." + path.name)
             # Once a life has written its own, those of lives before are gone.
-            expect(name == path.name or part and (name == writer or
+            expect(name in (path.name, path.name + ".lock") or part and (name == writer or
                    not replaced), "no other file", name)
             self.parts += name == writer
 
@@ -269,6 +270,8 @@ class Chaos:
                    f"a checkpoint no older than {last}", found)
             self.files(folder, path, life, stamp != old)
             if over:
+                expect(not path.with_name(path.name + ".lock").exists(),
+                       "no lock after a good end")
                 break
         expect(found and found["finished"] and
                found["points"] == life.job.result["points"],
