@@ -67,18 +67,27 @@ inline std::string ReadProblem(const std::string& path)
       file.eof() ? "the file is empty" : "";
 }
 
-//! Memory that can be had now, in bytes; 0 if the system does not tell.
-inline std::uint64_t FreeMemory()
+//! Memory of the machine, in bytes; 0 where the system does not tell.
+struct Memory
 {
+  std::uint64_t free = 0;
+  std::uint64_t all = 0;
+};
+
+inline Memory MachineMemory()
+{
+  Memory memory;
   std::ifstream file("/proc/meminfo");
   std::string word;
   while (file >> word)
   {
     std::uint64_t kilobytes = 0;
     if (word == "MemAvailable:" && file >> kilobytes)
-      return kilobytes * 1024;
+      memory.free = kilobytes * 1024;
+    else if (word == "MemTotal:" && file >> kilobytes)
+      memory.all = kilobytes * 1024;
   }
-  return 0;
+  return memory;
 }
 
 //! Ranks on this machine, as the launcher tells; 1 without one.
@@ -103,21 +112,29 @@ inline std::string SizeText(const double bytes)
   return text;
 }
 
-//! Throw if a matrix will not fit into memory, once for each rank.
-inline void CheckMemory(const size_t rows, const size_t cols)
+/**
+ * Throw if a matrix does not fit into memory, once for each rank.  Other ranks
+ * may have read theirs already, so what is free is compared with one, and all
+ * of them with the whole machine.
+ */
+inline void CheckMemory(const size_t rows,
+                        const size_t cols,
+                        const std::uint64_t ranks = RanksOnMachine(),
+                        const Memory& memory = MachineMemory())
 {
   const double each = double(rows) * double(cols) * sizeof(double);
-  const double ranks = double(RanksOnMachine());
-  const double free = double(FreeMemory());
-  if (free > 0 && each * ranks > free)
-  {
-    throw std::runtime_error(std::to_string(cols) + " points of " +
-        std::to_string(rows) + " values take " + SizeText(each) +
-        (ranks > 1 ? " on each of " + std::to_string(size_t(ranks)) + " ranks" :
-        "") + ", but this machine has " + SizeText(free) + " left; " +
-        (ranks > 1 ? "start fewer ranks, or use --sharded" :
-        "use a machine with more memory, or fewer points"));
-  }
+  const bool lacks = memory.free > 0 && each > double(memory.free);
+  const bool tooMany = memory.all > 0 && each * double(ranks) >
+      double(memory.all);
+  if (!lacks && !tooMany)
+    return;
+  throw std::runtime_error(std::to_string(cols) + " points of " +
+      std::to_string(rows) + " values take " + SizeText(each) +
+      (ranks > 1 ? " on each of " + std::to_string(ranks) + " ranks" : "") +
+      ", but this machine has " + (lacks ? SizeText(double(memory.free)) +
+      " left" : SizeText(double(memory.all))) + "; " + (ranks > 1 ?
+      "start fewer ranks, or use --sharded" : "use a machine with more memory, "
+      "or fewer points"));
 }
 
 /**

@@ -316,10 +316,20 @@ TEST_CASE("Networks in single precision", "[network]")
 
 TEST_CASE("A matrix that does not fit into memory is refused", "[load]")
 {
-  CHECK_NOTHROW(dasgd::cli::CheckMemory(784, 1000));
-  // 2^53 bytes: no machine has them.
-  CHECK_THROWS_WITH(dasgd::cli::CheckMemory(size_t(1) << 20, size_t(1) << 30),
-      Catch::Matchers::ContainsSubstring("1073741824 points of 1048576 values "
-      "take 9007199.3 GB") && Catch::Matchers::ContainsSubstring("but this "
-      "machine has "));
+  using Catch::Matchers::ContainsSubstring;
+  using dasgd::cli::CheckMemory;
+  const std::uint64_t giga = 1000000000;
+  // A matrix of 8 GB.
+  const size_t rows = 1000, cols = 1000000;
+  CHECK_NOTHROW(CheckMemory(rows, cols, 1, { 9 * giga, 24 * giga }));
+  CHECK_THROWS_WITH(CheckMemory(rows, cols, 1, { 7 * giga, 24 * giga }),
+      ContainsSubstring("1000000 points of 1000 values take 8.0 GB, but this "
+      "machine has 7.0 GB left; use a machine with more memory"));
+  // The other rank has read its own already.
+  CHECK_NOTHROW(CheckMemory(rows, cols, 2, { 9 * giga, 24 * giga }));
+  CHECK_THROWS_WITH(CheckMemory(rows, cols, 4, { 20 * giga, 24 * giga }),
+      ContainsSubstring("8.0 GB on each of 4 ranks, but this machine has 24.0 "
+      "GB; start fewer ranks, or use --sharded"));
+  CHECK_NOTHROW(CheckMemory(rows, cols, 4, { 0, 0 }));
+  CHECK_NOTHROW(CheckMemory(10, 10));
 }
