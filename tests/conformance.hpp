@@ -10,10 +10,11 @@
 #define DASGD_TESTS_CONFORMANCE_HPP
 
 #include <dasgd/algorithms/dasgd_worker.hpp>
-#include <dasgd/core/progress.hpp>
 #include <dasgd/core/random.hpp>
+#include <dasgd/run/problem.hpp>
 #include <dasgd/wire/checkpoint.hpp>
 
+#include <functional>
 #include <sstream>
 
 namespace conformance {
@@ -54,9 +55,11 @@ struct Case
   bool served = false;
   size_t server = 0;
 
-  //! Does the run go on from a checkpoint, and from which model?
+  //! Does the run resume from a snapshot, or has the snapshot been divided anew
+  //! by survivors; and with which model?
   bool resumed = false;
-  Checkpoint from;
+  bool recovered = false;
+  RunSnapshot from;
   std::vector<double> start;
 
   bool Computes(const size_t rank) const { return !served || rank != server; }
@@ -78,40 +81,50 @@ struct Case
     return out.str();
   }
 
-  std::vector<size_t> PointsPerRank() const
+  //! How the work is divided; a server holds no points of its own.
+  dasgd::Division Division() const
   {
-    std::vector<size_t> each(served ? ranks - 1 : ranks, points);
+    dasgd::Division division;
+    division.data = data;
+    division.sharing = sharing;
+    division.batchSize = batchSize;
+    division.held.assign(ranks, points);
     if (data == Data::Sharded)
-      for (size_t i = 0; i < each.size(); ++i)
-        each[i] = 1 + (points + 3 * i) % points;
-    return each;
+      for (size_t i = 0; i < ranks; ++i)
+        division.held[i] = Computes(i) ? 1 + (points + 3 * i) % points : 0;
+    return division;
+  }
+
+  std::vector<bool> Computing() const
+  {
+    std::vector<bool> computing;
+    for (size_t i = 0; i < ranks; ++i)
+      computing.push_back(Computes(i));
+    return computing;
+  }
+
+  RunLimits Limits() const
+  {
+    RunLimits limits;
+    limits.maxIterations = maxIterations;
+    limits.tolerance = (event == Event::Tolerance) ? 1e300 : 0;
+    limits.shuffle = true;
+    return limits;
   }
 
   //! Where the run begins.
-  Checkpoint Origin() const
+  RunSnapshot Begin() const
   {
-    Checkpoint origin;
-    origin.algorithm = "DASGD";
-    origin.rows = elements;
-    origin.cols = 1;
-    origin.elementBytes = sizeof(double);
-    origin.data = data;
-    origin.sharing = sharing;
-    origin.batchSize = batchSize;
-    const std::vector<size_t> each = PointsPerRank();
-    origin.held.assign(each.begin(), each.end());
-    if (resumed)
-      origin.Resume(from);
-    else
-      origin.Start();
-    return origin;
+    return recovered ? from : resumed ? from.Resume(Division()) :
+        RunSnapshot::Start(Division(), 1);
   }
 
-  //! The place of a rank among those that compute.
-  size_t Place(const size_t rank) const
+  //! The model that it begins with.
+  std::vector<double> Model() const
   {
-    return !served || rank < server ? rank :
-        (rank == server) ? 0 : rank - 1;
+    std::vector<double> model = start;
+    model.resize(elements, 0);
+    return model;
   }
 };
 
@@ -126,85 +139,33 @@ inline double UpdateElement(const size_t origin,
   return double(Mix(Mix(origin, sequence), element) % 1024) - 300 + large;
 }
 
-//! A problem whose gradients are known and which ends as the case says.
-class ScriptedProblem
+//! Gradients that are known, and events as the case says; all else is the
+//! library's.
+class ScriptedSource
 {
  public:
-  ScriptedProblem(const Case& script, const size_t rank, double* iterate) :
-      script(script),
-      rank(rank),
-      iterate(iterate),
-      origin(script.Origin()),
-      work(script.PointsPerRank(), script.Place(rank), script.data,
-          script.sharing, script.batchSize,
-          size_t(origin.Budget(script.maxIterations)), origin.progress.before),
-      progress(script.ranks, work.EpochPoints(), script.sharing),
-      tolerance(script.event == Event::Tolerance ? 1e300 : 0),
-      scratch(script.elements)
-  {
-    if (script.served)
-      progress.Absent(script.server);
-    version.assign(script.ranks, 0);
-    if (!script.resumed)
-      return;
-    // As SeparableProblem does it.
-    progress.Restore(origin.progress);
-    work.Walk(origin.progress.points[rank]);
-    tolerance.Last() = origin.judged;
-    epoch = origin.progress.latest[rank];
-    const auto own = origin.progress.open.find(epoch);
-    if (own != origin.progress.open.end())
-      epochPoints = own->second.points[rank];
-    std::copy(script.start.begin(), script.start.end(), iterate);
-  }
+  ScriptedSource(const Case& script, const size_t rank, double* iterate) :
+      script(script), rank(rank), iterate(iterate), scratch(script.elements) { }
 
-  //! What a checkpoint says of this moment; its vector is the iterate itself.
-  Checkpoint Save() const
-  {
-    Checkpoint saved = origin;
-    saved.progress = progress.Save();
-    saved.judged = tolerance.Last();
-    saved.version = version;
-    saved.gradients += std::accumulate(version.begin(), version.end(),
-        std::uint64_t(0));
-    saved.points += progress.Points() - origin.progress.Known();
-    saved.vectors = { reinterpret_cast<const std::uint8_t*>(iterate) };
-    return saved;
-  }
+  double* Iterate() { return iterate; }
+  double* Gradient() { return scratch.data(); }
+  size_t Elements() const { return script.elements; }
 
-  void Begin() { ++begun; }
-  bool HasWork() const
-  { return script.Computes(rank) && work.Left(progress.Points()); }
-
-  bool Compute(ManifestEntry& entry)
+  bool Evaluate(const Batch& batch, double& objective)
   {
     if (Now(Event::Throw))
       throw std::runtime_error("scripted failure");
-    const Batch batch = work.Next(progress.Points());
     visited.push_back(batch);
-    if (Now(Event::NonFinite))
-    {
-      wants = true;
-      verdict.reason = StopReason::NonFinite;
-      return false;
-    }
-    if (batch.epoch != epoch)
-    {
-      epoch = batch.epoch;
-      epochPoints = 0;
-    }
-    epochPoints += batch.size;
-    entry.points = work.Walked();
-    entry.epoch = epoch;
-    entry.epochPoints = epochPoints;
-    entry.epochObjective = double(epochPoints);
+    objective = double(batch.size);
     ++computed;
     for (size_t i = 0; i < script.elements; ++i)
       scratch[i] = UpdateElement(rank, computed, i);
-    return true;
+    if (Now(Event::NonFinite))
+      scratch[0] = std::numeric_limits<double>::quiet_NaN();
+    return false;
   }
 
-  bool TakeStep(double* out, const double*& update)
+  bool TakeStep(size_t /* points */, double* out, const double*& update)
   {
     double* target = out ? out : scratch.data();
     for (size_t i = 0; i < script.elements; ++i)
@@ -216,73 +177,69 @@ class ScriptedProblem
     return true;
   }
 
-  //! The same update, in place of the gradient that it belongs to.
-  double* Gradient() { return scratch.data(); }
-  double* Iterate() { return iterate; }
-  size_t BatchPoints() const { return visited.back().size; }
-  bool Step(const double /* points */, const double scale = 1)
+  bool Step(double /* points */, const double scale)
   {
     for (size_t i = 0; i < script.elements; ++i)
       iterate[i] -= scale * scratch[i];
     return true;
   }
 
-  void Applied(const ManifestEntry& entry)
+  //! The order of points does not matter here, but how often it changed does.
+  void ShuffleTo(const std::uint64_t times)
+  { shuffles = std::max(shuffles, times); }
+  void ShuffleOnce() { ++shuffles; }
+
+  bool Begin(std::uint64_t)
   {
-    version[entry.origin] += entry.count;
-    objective += progress.Note(entry);
+    ++begun;
+    return false;
+  }
+
+  bool Applied(const ManifestEntry& entry, const double gained, std::uint64_t)
+  {
+    objective += gained;
     if (onApplied)
       onApplied(entry);
-    if (script.event == Event::CallbackDone && rank == script.eventRank &&
-        !HasWork())
-    {
-      wants = true;
-      verdict.reason = StopReason::Callback;
-    }
     // Thrown while a frame is applied; with any luck in the drain.
     if (entry.origin != rank && script.event == Event::ThrowLate &&
         rank == script.eventRank)
       throw std::runtime_error("scripted late failure");
+    return script.event == Event::CallbackDone && rank == script.eventRank &&
+        !state->HasWork();
   }
 
-  void Stepped()
+  bool StepTaken()
   {
     ++steps;
-    if (script.event == Event::Callback && rank == script.eventRank &&
-        steps >= script.eventStep && !wants)
-    {
-      wants = true;
-      verdict.reason = StopReason::Callback;
-    }
+    return script.event == Event::Callback && rank == script.eventRank &&
+        steps >= script.eventStep;
   }
 
-  void Settle()
+  bool EndEpoch(std::uint64_t, double, std::uint64_t, size_t)
   {
-    double sum = 0;
-    while (progress.CloseEpoch(sum))
-    {
-      ++epochsClosed;
-      if (tolerance.Reached(sum) && !wants)
-      {
-        wants = true;
-        verdict.reason = StopReason::Tolerance;
-        verdict.value = sum;
-      }
-    }
-    if (onSettled)
-      onSettled();
+    ++epochsClosed;
+    return false;
   }
+  bool BeginEpoch(std::uint64_t, double) { return false; }
+  void Diverged(std::uint64_t, const char*, double) { }
+  void Converged(double) { }
 
-  const Fact* Verdict() const { return wants ? &verdict : nullptr; }
+  void BetweenSteps()
+  {
+    if (onBetweenSteps)
+      onBetweenSteps();
+  }
 
   //! Batches that this rank visited.
   std::vector<Batch> visited;
   size_t begun = 0;
   size_t epochsClosed = 0;
   double objective = 0;
+  std::uint64_t shuffles = 0;
   //! A test may listen in.
   std::function<void(const ManifestEntry&)> onApplied;
-  std::function<void()> onSettled;
+  std::function<void()> onBetweenSteps;
+  const RunState<double>* state = nullptr;
 
  private:
   bool Now(const Event event) const
@@ -294,19 +251,49 @@ class ScriptedProblem
   Case script;
   size_t rank;
   double* iterate;
-  Checkpoint origin;
-  Work work;
-  Progress progress;
-  ToleranceRule<double> tolerance;
   std::vector<double> scratch;
-  VersionVector version;
   std::uint64_t computed = 0;
   std::uint64_t steps = 0;
-  std::uint64_t epoch = 0;
-  std::uint64_t epochPoints = 0;
-  bool wants = false;
-  Fact verdict;
 };
+
+//! One rank of a case: the library's state and problem with scripted gradients.
+class ScriptedRank
+{
+ public:
+  using ProblemType = dasgd::Problem<double, ScriptedSource>;
+
+  ScriptedRank(const Case& script, const size_t rank) :
+      iterate(script.Model()),
+      source(script, rank, iterate.data()),
+      state(script.Begin(), rank, script.Computing(), script.Limits()),
+      problem(state, source),
+      rank(rank)
+  { source.state = &state; }
+
+  ScriptedRank(const ScriptedRank&) = delete;
+  ScriptedRank& operator=(const ScriptedRank&) = delete;
+
+  //! What a checkpoint says of this moment; its vector is the iterate itself.
+  Checkpoint Save() const
+  {
+    Checkpoint saved;
+    saved.Run() = state.Snapshot();
+    saved.algorithm = "DASGD";
+    saved.rows = iterate.size();
+    saved.cols = 1;
+    saved.elementBytes = sizeof(double);
+    saved.vectors = { reinterpret_cast<const std::uint8_t*>(iterate.data()) };
+    return saved;
+  }
+
+  std::vector<double> iterate;
+  ScriptedSource source;
+  RunState<double> state;
+  ProblemType problem;
+  size_t rank;
+};
+
+using ScriptedProblem = ScriptedRank::ProblemType;
 
 //! How a run ended on one rank; plain enough to be sent through MPI.
 struct Ending
@@ -323,23 +310,23 @@ struct Ending
 
 template<typename WorkerType>
 Ending EndingOf(const WorkerType& worker,
-                const ScriptedProblem& problem,
-                const std::vector<double>& iterate,
+                const ScriptedRank& rank,
                 const size_t peakVectors)
 {
+  const auto& endpoint = worker.Node().Endpoint();
   Ending ending;
-  ending.iterate = iterate;
-  ending.version = worker.Version();
-  ending.counts = worker.Counts();
+  ending.iterate = rank.iterate;
+  ending.version = endpoint.Version();
+  ending.counts = endpoint.Counts();
   ending.counts.peakVectors = peakVectors;
-  ending.stopped = (worker.Stop() != nullptr);
+  ending.stopped = (endpoint.Stop() != nullptr);
   if (ending.stopped)
   {
-    ending.reason = worker.Stop()->reason;
-    ending.stopRank = worker.Stop()->origin;
+    ending.reason = endpoint.Stop()->reason;
+    ending.stopRank = endpoint.Stop()->origin;
   }
-  ending.threw = bool(worker.Exception());
-  ending.epochsClosed = problem.epochsClosed;
+  ending.threw = bool(worker.Node().Exception());
+  ending.epochsClosed = rank.source.epochsClosed;
   return ending;
 }
 
@@ -347,8 +334,7 @@ Ending EndingOf(const WorkerType& worker,
 inline std::vector<double> SumOfUpdates(const Case& script,
                                         const std::vector<Ending>& ends)
 {
-  std::vector<double> sum = script.start;
-  sum.resize(script.elements, 0);
+  std::vector<double> sum = script.Model();
   for (size_t o = 0; o < script.ranks; ++o)
     for (std::uint64_t s = 1; s <= ends[o].counts.computed; ++s)
       for (size_t i = 0; i < script.elements; ++i)

@@ -19,11 +19,11 @@
 namespace conformance {
 
 //! Make a random case one that the algorithm can run.
-template<typename RuleType>
+template<typename TraitsType>
 void Suit(Case& script, const std::uint64_t seed)
 {
   script.format = "exact";
-  if (!std::is_same<RuleType, ServerRule>::value)
+  if (!std::is_same<TraitsType, ServerTraits>::value)
     return;
   if (script.ranks == 1)
     script.ranks = 2;
@@ -40,7 +40,7 @@ void Suit(Case& script, const std::uint64_t seed)
 
 template<typename OptionsType>
 void Vary(OptionsType&, const Case&, std::uint64_t) { }
-inline void Vary(SwiftRule::Options& options, const Case&,
+inline void Vary(SwiftTraits::Options& options, const Case&,
                  const std::uint64_t seed)
 { options.Period() = 1 + seed % 3; }
 inline void Vary(ServerOptions& options, const Case& script, std::uint64_t)
@@ -76,14 +76,14 @@ inline std::string BrokenMean(const Case& script,
 }
 
 //! What is wrong with a run, beside what is for all algorithms.
-template<typename RuleType>
+template<typename TraitsType>
 std::string BrokenRival(const Case& script, const std::vector<Ending>& ends)
 {
   std::string out = Broken(script, ends, false);
-  if constexpr (std::is_same<RuleType, DpsgdRule>::value ||
-                std::is_same<RuleType, AdpsgdRule>::value)
+  if constexpr (std::is_same<TraitsType, DpsgdTraits>::value ||
+                std::is_same<TraitsType, AdpsgdTraits>::value)
     out += BrokenMean(script, ends);
-  if constexpr (std::is_same<RuleType, SwiftRule>::value)
+  if constexpr (std::is_same<TraitsType, SwiftTraits>::value)
   {
     // All start at zero and all weights are positive: no model can be beyond
     // the sum of all updates on one side.
@@ -105,7 +105,7 @@ std::string BrokenRival(const Case& script, const std::vector<Ending>& ends)
         if (!(end.iterate[i] >= low[i] - 1 && end.iterate[i] <= high[i] + 1))
           out += "a model is beyond all updates\n";
   }
-  if constexpr (std::is_same<RuleType, ServerRule>::value)
+  if constexpr (std::is_same<TraitsType, ServerTraits>::value)
   {
     const Ending& server = ends[script.server];
     // What the server's own callbacks throw keeps it from going on.

@@ -154,12 +154,12 @@ told()
 }
 
 told ": right" 3 complete static 4000
-told "died 1;" 3 complete static 4000 1:300
-told "died 0;" 2 complete static 2000 0:200
-told "died 2;" 4 ring static 4000 2:300
-told "died 0;" 4 ring dynamic 4000 0:300
-told "died 1, 2;" 4 tree static 8000 1:100 2:400
-told "died 0, 3;" 5 exponential dynamic 8000 0:100 3:100
+told "rank 1 of 3 died;" 3 complete static 4000 1:300
+told "rank 0 of 2 died;" 2 complete static 2000 0:200
+told "rank 2 of 4 died;" 4 ring static 4000 2:300
+told "rank 0 of 4 died;" 4 ring dynamic 4000 0:300
+told "ranks 1 and 2 of 4 died;" 4 tree static 8000 1:100 2:400
+told "ranks 0 and 3 of 5 died;" 5 exponential dynamic 8000 0:100 3:100
 # What no longer fits is replaced, in this training and in the next.
 told "topology mesh:2x2 is for 4 ranks.*rank 3 of 4 died; exponential takes" \
   4 mesh:2x2 static 4000 3:1
@@ -176,10 +176,10 @@ told ": right" 3 complete static 2000 1:end
 told ": right" 4 complete static-history 2000 2:end
 told "died 1;" 4 ring static-history 2000 1:200
 told ": right" 4 complete static-nan 4000 2:end
-told "died 2;" 4 complete static-history 2000 2:histories
+told "rank 2 of 4 died;" 4 complete static-history 2000 2:histories
 told "died 0;" 3 complete static 2000 0:agree
-told "died 1, 2;" 4 ring static 2000 1:200 2:agree
-told "died 1, 2;" 4 ring static 2000 1:200 2:shrink
+told "ranks 1 and 2 of 4 died;" 4 ring static 2000 1:200 2:agree
+told "ranks 1 and 2 of 4 died;" 4 ring static 2000 1:200 2:shrink
 told "died 0, 1, 3;" 5 tree static-history 2000 0:shrink 1:200 3:agree
 told ": right" 3 complete static 2000 0:between
 told ": right" 3 complete static 2000 1:finalize

@@ -58,14 +58,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   // The same ranks go on, or others.
   for (const size_t ranks : { found.held.size(), size_t(3) })
   {
-    Checkpoint next;
-    next.data = found.data;
-    next.sharing = found.sharing;
-    next.batchSize = found.batchSize;
-    next.held = found.held;
+    Division division = found;
     if (ranks != found.held.size())
-      next.held.assign(ranks, found.EpochPoints());
-    next.Resume(found);
+      division.held.assign(ranks, found.EpochPoints());
+    const RunSnapshot next = found.Resume(division);
     fuzz::Require(next.progress.points.size() == next.held.size(),
         "every rank has a place");
     if (next.held.size() > 64 || next.EpochPoints() > 1000000 ||

@@ -20,7 +20,7 @@ TEST_CASE("all promises hold on random runs over MPI", "[mpi]")
     Random random(seed);
     const Case script = RandomCase(random, comm.Size());
     INFO("seed " << seed << " (" << script.Text() << ")");
-    CHECK(Broken(script, Play<DasgdRule>(comm, script, Way(seed % 4))) == "");
+    CHECK(Broken(script, Play<DasgdTraits>(comm, script, Way(seed % 4))) == "");
   }
 }
 
@@ -37,8 +37,8 @@ TEST_CASE("all promises hold with a model of a million elements", "[mpi]")
   {
     script.topology = topology;
     INFO(topology);
-    CHECK(Broken(script, Play<DasgdRule>(comm, script, Lent)) == "");
-    CHECK(Broken(script, Play<DasgdRule>(comm, script, Sent)) == "");
+    CHECK(Broken(script, Play<DasgdTraits>(comm, script, Lent)) == "");
+    CHECK(Broken(script, Play<DasgdTraits>(comm, script, Sent)) == "");
   }
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("a recorded run has the staleness that was measured on the way",
     const Case script = RandomCase(random, comm.Size());
     INFO("seed " << seed << " (" << script.Text() << ")");
     History history;
-    const std::vector<Ending> ends = Play<DasgdRule>(comm, script,
+    const std::vector<Ending> ends = Play<DasgdTraits>(comm, script,
         Way(seed % 4), {}, &history);
     CHECK(Broken(script, ends) == "");
     const HistoryStaleness measured(history);

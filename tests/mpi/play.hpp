@@ -58,50 +58,50 @@ inline std::vector<Ending> Gather(const MpiCommunicator& comm,
 /**
  * Run a case on all ranks.
  *
- * @tparam RuleType The algorithm; see Asynchronous.
+ * @tparam TraitsType The algorithm; see Asynchronous.
  * @param history If it is set, everybody gets the history.
  * @return Everybody's ending, on every rank.
  */
-template<typename RuleType>
+template<typename TraitsType>
 std::vector<Ending> Play(const MpiCommunicator& comm,
                          const Case& script,
                          const Way way,
-                         const typename RuleType::Options& options = {},
+                         const typename TraitsType::Options& options = {},
                          History* history = nullptr)
 {
-  std::vector<double> iterate(script.elements, 0);
-  ScriptedProblem problem(script, comm.Rank(), iterate.data());
+  ScriptedRank rank(script, comm.Rank());
   const Topology topology = script.topology;
   RunSettings settings{ topology, script.window };
   settings.format = script.format;
   settings.maxLead = script.maxLead;
-  const Routes routes(Asynchronous<RuleType>::Links(topology, options,
+  const Routes routes(Asynchronous<TraitsType>::Links(topology, options,
       comm.Size()), comm.Size(), comm.Rank());
-  const auto made = RuleType::Make(routes, settings, options, iterate.data(),
-      script.elements, problem);
+  const auto made = TraitsType::template Make<double>(routes, settings, options,
+      script.elements, rank.problem);
   auto& worker = *made;
+  auto& endpoint = worker.Node().Endpoint();
   RankHistory log(comm.Size());
   if (history)
-    worker.Record(log);
+    endpoint.Record(log);
   MpiTransport::Options links;
   // Each rank may choose for itself what it sends; all agree on the length of
   // messages.
   const bool lends = way == Lent || (way == Mixed &&
       Mix(script.elements, comm.Rank()) % 2 == 0);
-  links.buffers = lends ? worker.MaxBuffers() : 0;
-  links.alert = RuleType::waits;
+  links.buffers = lends ? endpoint.MaxBuffers() : 0;
+  links.alert = TraitsType::waits;
   if (way == Split)
     links.messageBytes = 1000;
   size_t received = 0;
   {
-    MpiTransport transport(comm, worker.SendTo(), worker.ReceiveFrom(),
-        script.window, worker.Pool(), links);
+    MpiTransport transport(comm, endpoint.SendTo(), endpoint.ReceiveFrom(),
+        script.window, endpoint.Pool(), links);
     Run(worker, transport);
-    CHECK(transport.Lent() == (lends ? worker.SendTo().size() : 0));
-    received = script.window * (worker.ReceiveFrom().size() -
+    CHECK(transport.Lent() == (lends ? endpoint.SendTo().size() : 0));
+    received = script.window * (endpoint.ReceiveFrom().size() -
         transport.Borrowed());
   }
-  const Ending mine = EndingOf(worker, problem, iterate, worker.Pool().Peak() +
+  const Ending mine = EndingOf(worker, rank, endpoint.Pool().Peak() +
       received + settings.format.Vectors(sizeof(double)));
   if (history)
   {

@@ -14,7 +14,7 @@ using namespace conformance;
 
 namespace {
 
-template<typename RuleType>
+template<typename TraitsType>
 void PlayMany(const std::uint64_t count)
 {
   const MpiCommunicator comm(MPI_COMM_WORLD);
@@ -23,13 +23,13 @@ void PlayMany(const std::uint64_t count)
   {
     Random random(Mix(seed, comm.Size()));
     Case script = RandomCase(random, comm.Size());
-    Suit<RuleType>(script, seed);
-    typename RuleType::Options options;
+    Suit<TraitsType>(script, seed);
+    typename TraitsType::Options options;
     Vary(options, script, seed);
     INFO("seed " << seed << " (" << script.Text() << ")");
-    const std::vector<Ending> ends = Play<RuleType>(comm, script,
+    const std::vector<Ending> ends = Play<TraitsType>(comm, script,
         Way(seed % 4), options);
-    CHECK(BrokenRival<RuleType>(script, ends) == "");
+    CHECK(BrokenRival<TraitsType>(script, ends) == "");
     (ends[0].stopped ? stopped : fine) += 1;
   }
   // Both kinds of endings were seen.
@@ -41,7 +41,7 @@ void PlayMany(const std::uint64_t count)
  * All of them with a model so long that frames take their time, and are sent in
  * pieces.
  */
-template<typename RuleType>
+template<typename TraitsType>
 void PlayLarge()
 {
   const MpiCommunicator comm(MPI_COMM_WORLD);
@@ -51,11 +51,11 @@ void PlayLarge()
   script.points = 16;
   script.batchSize = 1;
   script.maxIterations = 32;
-  Suit<RuleType>(script, 1);
+  Suit<TraitsType>(script, 1);
   for (const Way way : { Lent, Sent })
   {
     INFO((way == Lent ? "lent" : "sent"));
-    CHECK(BrokenRival<RuleType>(script, Play<RuleType>(comm, script, way)) ==
+    CHECK(BrokenRival<TraitsType>(script, Play<TraitsType>(comm, script, way)) ==
         "");
   }
 }
@@ -67,20 +67,20 @@ bool Alone() { return MpiCommunicator(MPI_COMM_WORLD).Size() == 1; }
 
 TEST_CASE("D-PSGD keeps the mean of all models over MPI", "[mpi]")
 {
-  PlayMany<DpsgdRule>(20);
-  PlayLarge<DpsgdRule>();
+  PlayMany<DpsgdTraits>(20);
+  PlayLarge<DpsgdTraits>();
 }
 
 TEST_CASE("AD-PSGD keeps the mean of all models over MPI", "[mpi]")
 {
-  PlayMany<AdpsgdRule>(20);
-  PlayLarge<AdpsgdRule>();
+  PlayMany<AdpsgdTraits>(20);
+  PlayLarge<AdpsgdTraits>();
 }
 
 TEST_CASE("SWIFT loses no news and stays within its models over MPI", "[mpi]")
 {
-  PlayMany<SwiftRule>(20);
-  PlayLarge<SwiftRule>();
+  PlayMany<SwiftTraits>(20);
+  PlayLarge<SwiftTraits>();
 }
 
 TEST_CASE("a parameter server applies every gradient exactly once over MPI",
@@ -88,6 +88,6 @@ TEST_CASE("a parameter server applies every gradient exactly once over MPI",
 {
   if (Alone())
     return;
-  PlayMany<ServerRule>(20);
-  PlayLarge<ServerRule>();
+  PlayMany<ServerTraits>(20);
+  PlayLarge<ServerTraits>();
 }

@@ -38,8 +38,7 @@ struct Life
  */
 std::string Wrong(const Case& script, const Checkpoint& saved)
 {
-  std::vector<double> expected = script.start;
-  expected.resize(script.elements, 0);
+  std::vector<double> expected = script.Model();
   for (size_t o = 0; o < script.ranks; ++o)
     for (std::uint64_t s = 1; s <= saved.version[o]; ++s)
       for (size_t i = 0; i < script.elements; ++i)
@@ -65,37 +64,25 @@ Life Live(SimRun& run,
   Life life;
   Random random(Mix(run.machine.seed, 7));
   const size_t n = run.script.ranks;
-  std::vector<std::vector<double>> iterates(n,
-      std::vector<double>(run.script.elements, 0));
-  std::vector<std::unique_ptr<ScriptedProblem>> problems;
-  std::vector<double*> pointers;
-  std::vector<ScriptedProblem*> all;
-  for (size_t i = 0; i < n; ++i)
-  {
-    pointers.push_back(iterates[i].data());
-    problems.push_back(std::make_unique<ScriptedProblem>(run.script, i,
-        pointers[i]));
-    all.push_back(problems[i].get());
-  }
-  problems[keeper]->onSettled = [&]()
+  ScriptedRanks ranks = MakeRanks(run.script);
+  ranks[keeper]->source.onBetweenSteps = [&]()
   {
     if (random.Chance(chance))
     {
-      checkpoint::Encode(problems[keeper]->Save(), life.saved);
+      checkpoint::Encode(ranks[keeper]->Save(), life.saved);
       checkpoint::Seal(life.saved);
     }
   };
 
-  SimulationType simulation(run.script.topology, pointers, run.script.elements,
-      all, run.machine);
-  life.finished = simulation.Run(2000000, until);
+  const auto simulation = Simulate(run.script, run.machine, ranks);
+  life.finished = simulation->Run(2000000, until);
   for (size_t i = 0; i < n; ++i)
   {
-    life.visited.push_back(problems[i]->visited);
+    life.visited.push_back(ranks[i]->source.visited);
     if (life.finished)
     {
-      life.ends.push_back(EndingOf(simulation.Worker(i), *problems[i],
-          iterates[i], simulation.PeakVectors(i)));
+      life.ends.push_back(EndingOf(simulation->Worker(i), *ranks[i],
+          simulation->PeakVectors(i)));
     }
   }
   if (life.finished)
@@ -111,11 +98,11 @@ void Count(const Case& script,
            const Checkpoint* saved,
            Visits& visits)
 {
-  const Checkpoint origin = script.Origin();
+  const RunSnapshot begin = script.Begin();
   for (size_t r = 0; r < script.ranks; ++r)
   {
     std::uint64_t left = saved ? saved->progress.points[r] -
-        origin.progress.points[r] : std::numeric_limits<std::uint64_t>::max();
+        begin.progress.points[r] : std::numeric_limits<std::uint64_t>::max();
     for (const Batch& batch : life.visited[r])
     {
       if (left < batch.size)
@@ -191,7 +178,7 @@ std::string LiveOn(const std::uint64_t seed, std::string& text)
       run.machine.window = other.script.window;
       run.machine.format = run.script.format;
       run.machine.computeSeconds.resize(ranks);
-      same = same && run.script.Origin().SameDivision(saved);
+      same = same && run.script.Division().SameDivision(saved);
     }
     run.machine.seed = Mix(seed, 40 + i);
   }

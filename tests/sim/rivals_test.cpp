@@ -15,58 +15,55 @@ using namespace conformance;
 namespace {
 
 //! A random run that suits the algorithm.
-template<typename RuleType>
+template<typename TraitsType>
 SimRun DrawFor(const std::uint64_t seed)
 {
   SimRun run = Draw(seed);
-  Suit<RuleType>(run.script, seed);
+  Suit<TraitsType>(run.script, seed);
   run.machine.format = WireFormat::Exact;
   return run;
 }
 
-template<typename RuleType>
-void PlayRival(SimRun& run, const typename RuleType::Options& options)
+template<typename TraitsType>
+void PlayRival(SimRun& run, const typename TraitsType::Options& options)
 {
-  using WorkerType = typename decltype(RuleType::Make(
+  using WorkerType = typename decltype(TraitsType::template Make<double>(
       std::declval<const Routes&>(), std::declval<const RunSettings&>(),
-      options, std::declval<double*>(), size_t(),
-      std::declval<ScriptedProblem&>()))::element_type;
-  using Rival = Simulation<double, ScriptedProblem, WorkerType>;
-  PlayWith(run, [&](const std::vector<double*>& iterates,
-                    const std::vector<ScriptedProblem*>& problems)
+      options, size_t(), std::declval<ScriptedProblem&>()))::element_type;
+  using Rival = Simulation<double, WorkerType>;
+  PlayWith(run, [&](ScriptedRanks& problems)
   {
     const Topology topology = run.script.topology;
     RunSettings settings{ topology, run.machine.window };
     settings.seed = run.machine.seed;
     const size_t ranks = run.script.ranks;
     Topology links = topology;
-    if constexpr (std::is_same<RuleType, ServerRule>::value)
-      links = ServerRule::Star(options, ranks);
+    if constexpr (std::is_same<TraitsType, ServerTraits>::value)
+      links = ServerTraits::Star(options, ranks);
     return std::make_unique<Rival>(links, ranks, run.machine,
         [&](const Routes& routes)
         {
-          return RuleType::Make(routes, settings, options,
-              iterates[routes.Rank()], run.script.elements,
-              *problems[routes.Rank()]);
+          return TraitsType::template Make<double>(routes, settings, options,
+              run.script.elements, problems[routes.Rank()]->problem);
         });
   }, [&](const Case& script, const std::vector<Ending>& ends)
   {
-    return BrokenRival<RuleType>(script, ends);
+    return BrokenRival<TraitsType>(script, ends);
   });
 }
 
-template<typename RuleType>
+template<typename TraitsType>
 void PlayMany(const std::uint64_t count)
 {
   size_t broken = 0, stopped = 0, fine = 0;
   for (std::uint64_t seed = 1; seed <= count && broken < 3; ++seed)
   {
-    SimRun run = DrawFor<RuleType>(seed);
-    typename RuleType::Options options;
+    SimRun run = DrawFor<TraitsType>(seed);
+    typename TraitsType::Options options;
     Vary(options, run.script, seed);
     // It may have become one more rank.
     run.machine.computeSeconds.resize(run.script.ranks, 1);
-    PlayRival<RuleType>(run, options);
+    PlayRival<TraitsType>(run, options);
     INFO("seed " << seed << " (" << run.script.Text() << ")");
     CHECK(run.broken == "");
     broken += !run.broken.empty();
@@ -83,21 +80,21 @@ void PlayMany(const std::uint64_t count)
 
 TEST_CASE("D-PSGD keeps the mean of all models, and its rounds", "[sim]")
 {
-  PlayMany<DpsgdRule>(600);
+  PlayMany<DpsgdTraits>(600);
 }
 
 TEST_CASE("AD-PSGD keeps the mean of all models, and nobody waits for ever",
     "[sim]")
 {
-  PlayMany<AdpsgdRule>(600);
+  PlayMany<AdpsgdTraits>(600);
 }
 
 TEST_CASE("SWIFT loses no news and stays within its models", "[sim]")
 {
-  PlayMany<SwiftRule>(600);
+  PlayMany<SwiftTraits>(600);
 }
 
 TEST_CASE("a parameter server applies every gradient exactly once", "[sim]")
 {
-  PlayMany<ServerRule>(600);
+  PlayMany<ServerTraits>(600);
 }

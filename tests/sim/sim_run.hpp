@@ -10,13 +10,42 @@
 
 #include "conformance.hpp"
 
+#include <dasgd/algorithms/dasgd_worker.hpp>
 #include <dasgd/algorithms/simulation.hpp>
 
 #include <cstdlib>
 
 namespace conformance {
 
-using SimulationType = Simulation<double, ScriptedProblem>;
+using SimulationType = Simulation<double,
+    DasgdWorker<double, ScriptedProblem>>;
+
+//! All ranks of a case.
+using ScriptedRanks = std::vector<std::unique_ptr<ScriptedRank>>;
+
+inline ScriptedRanks MakeRanks(const Case& script)
+{
+  ScriptedRanks ranks;
+  for (size_t i = 0; i < script.ranks; ++i)
+    ranks.push_back(std::make_unique<ScriptedRank>(script, i));
+  return ranks;
+}
+
+//! A simulation of DASGD.
+inline std::unique_ptr<SimulationType> Simulate(const Case& script,
+                                                const SimMachine& machine,
+                                                ScriptedRanks& ranks)
+{
+  return std::make_unique<SimulationType>(Topology(script.topology),
+      script.ranks, machine, [&](const Routes& routes)
+      {
+        auto worker = std::make_unique<DasgdWorker<double, ScriptedProblem>>(
+            routes, machine.window, script.elements,
+            ranks[routes.Rank()]->problem, machine.format);
+        worker->MaxLead() = script.maxLead;
+        return worker;
+      });
+}
 
 //! A number that is given from outside, or another.
 inline std::uint64_t EnvironmentNumber(const char* name,
@@ -88,7 +117,7 @@ inline SimRun Draw(const std::uint64_t seed)
 /**
  * Run it, and check all promises.
  *
- * @param simulate Makes the simulation from pointers to iterates and problems.
+ * @param simulate Makes the simulation of all ranks.
  * @param check Says what is wrong in the end.
  * @param record Keep a history?
  */
@@ -99,38 +128,27 @@ void PlayWith(SimRun& run,
               const bool record = false)
 {
   const size_t n = run.script.ranks;
-  std::vector<std::vector<double>> iterates(n,
-      std::vector<double>(run.script.elements, 0));
-  std::vector<std::unique_ptr<ScriptedProblem>> problems;
-  std::vector<double*> pointers;
-  std::vector<ScriptedProblem*> all;
+  ScriptedRanks ranks = MakeRanks(run.script);
   run.applied.assign(n, {});
-  for (size_t i = 0; i < n; ++i)
+  for (size_t i = 0; i < n && record; ++i)
   {
-    pointers.push_back(iterates[i].data());
-    problems.push_back(std::make_unique<ScriptedProblem>(run.script, i,
-        pointers[i]));
-    all.push_back(problems[i].get());
-    if (record)
+    ranks[i]->source.onApplied = [&run, i](const ManifestEntry& entry)
     {
-      problems[i]->onApplied = [&run, i](const ManifestEntry& entry)
-      {
-        for (std::uint64_t k = 0; k < entry.count; ++k)
-          run.applied[i].emplace_back(entry.origin, entry.first + k);
-      };
-    }
+      for (std::uint64_t k = 0; k < entry.count; ++k)
+        run.applied[i].emplace_back(entry.origin, entry.first + k);
+    };
   }
 
   try
   {
-    const auto simulation = simulate(pointers, all);
+    const auto simulation = simulate(ranks);
     if (record)
       simulation->Record();
     simulation->Run(2000000);
     for (size_t i = 0; i < n; ++i)
     {
-      run.ends.push_back(EndingOf(simulation->Worker(i), *problems[i],
-          iterates[i], simulation->PeakVectors(i)));
+      run.ends.push_back(EndingOf(simulation->Worker(i), *ranks[i],
+          simulation->PeakVectors(i)));
     }
     run.fingerprint = simulation->Fingerprint();
     run.history = simulation->History();
@@ -145,14 +163,9 @@ void PlayWith(SimRun& run,
 //! Run it with DASGD.
 inline void Play(SimRun& run, const bool record = false)
 {
-  PlayWith(run, [&](const std::vector<double*>& iterates,
-                    const std::vector<ScriptedProblem*>& problems)
+  PlayWith(run, [&](ScriptedRanks& ranks)
   {
-    auto simulation = std::make_unique<SimulationType>(run.script.topology,
-        iterates, run.script.elements, problems, run.machine);
-    for (size_t i = 0; i < problems.size(); ++i)
-      simulation->Worker(i).MaxLead() = run.script.maxLead;
-    return simulation;
+    return Simulate(run.script, run.machine, ranks);
   }, [](const Case& script, const std::vector<Ending>& ends)
   {
     return Broken(script, ends);

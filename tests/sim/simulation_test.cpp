@@ -221,11 +221,10 @@ TEST_CASE("a frame's bookkeeping stays bounded under a peer that stands still",
 TEST_CASE("a frame with gradients but no vector is an exception", "[sim]")
 {
   Case script;
-  std::vector<double> iterate(script.elements, 0);
-  ScriptedProblem problem(script, 0, iterate.data());
+  ScriptedRank rank(script, 0);
   const Routes routes("complete", 2, 0);
-  DasgdWorker<double, ScriptedProblem> worker(routes, 2, iterate.data(),
-      script.elements, problem);
+  DasgdWorker<double, ScriptedProblem> worker(routes, 2, script.elements,
+      rank.problem);
   const FrameLimits<double> limits{ 2, script.elements };
   Buffer buffer(limits.MaxBytes());
   const std::uint64_t version[] = { 0, 0 };

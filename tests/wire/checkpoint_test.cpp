@@ -175,10 +175,10 @@ TEST_CASE("whoever knows the checksum cannot make it crash, either", "[wire]")
       // What is read fits together, so that it can be resumed from.
       const Checkpoint state = checkpoint::Decode(bytes);
       ++read;
-      Checkpoint next;
-      next.held = { 7, 7 };
-      next.data = state.data;
-      next.Resume(state);
+      Division division;
+      division.held = { 7, 7 };
+      division.data = state.data;
+      const RunSnapshot next = state.Resume(division);
       Progress progress(2, 7, Sharing::Static);
       progress.Restore(next.progress);
       double objective = 0;

@@ -10,8 +10,8 @@
 #define DASGD_ALGORITHMS_ADPSGD_WORKER_HPP
 
 #include "../core/random.hpp"
-#include "courier.hpp"
-#include "run_settings.hpp"
+#include "../protocol/node.hpp"
+#include "algorithm_defaults.hpp"
 
 #include <memory>
 
@@ -26,69 +26,60 @@ namespace dasgd {
  * topology, nor need it be bipartite.
  */
 template<typename ElemType, typename ProblemType>
-class AdpsgdWorker : public Courier<AdpsgdWorker<ElemType, ProblemType>,
-    ElemType, ProblemType>
+class AdpsgdWorker : public WorkerDefaults
 {
  public:
   //! @param seed For the choice of neighbours.
   AdpsgdWorker(const Routes& routes,
                const std::uint64_t seed,
                const size_t window,
-               ElemType* iterate,
                const size_t elements,
                ProblemType& problem) :
-      BaseType(routes, Neighbours::BothWays(routes), window,
-          (window + 1) * routes.BothWays().size() + 1, iterate, elements,
+      problem(problem),
+      node(routes, { Neighbours::BothWays(routes), window,
+          (window + 1) * routes.BothWays().size() + 1, true }, elements,
           problem),
+      endpoint(node.Endpoint()),
       random(Mix(seed, routes.Rank())),
       replies(routes.BothWays().size())
   {
-    this->counts.vectorBound = this->maxBuffers + window * replies.size();
+    endpoint.Counts().vectorBound = endpoint.MaxBuffers() +
+        window * replies.size();
   }
+
+  dasgd::Node<ElemType, ProblemType>& Node() { return node; }
+  const dasgd::Node<ElemType, ProblemType>& Node() const { return node; }
 
   //! Compute one gradient, step along it, and ask a neighbour for its model.
   void Compute()
   {
-    this->Begin();
-    this->Guard([&]()
+    endpoint.BeginStep();
+    node.Guard([&]()
     {
       ManifestEntry entry;
       if (problem.Compute(entry))
       {
-        this->Announce(entry, nullptr);
+        endpoint.Announce(entry, nullptr, problem.BatchPoints());
         problem.Step(double(problem.BatchPoints()));
-        problem.Applied(entry);
-        problem.Stepped();
+        node.ApplyOwn(entry);
       }
-      problem.Settle();
+      problem.CloseEpochs();
     });
     if (request == Request::None && !replies.empty())
     {
       request = Request::Wanted;
       partner = size_t(random.Below(replies.size()));
     }
-    this->Conclude();
+    node.Conclude(*this);
   }
 
   void Receive(const std::uint8_t* bytes, const size_t size, const size_t from)
   {
-    this->Read(bytes, size, from);
-    const size_t elements = this->limits.elements;
+    endpoint.Read(bytes, size, from);
+    const DecodedFrame<ElemType>& frame = endpoint.Frame();
     if (frame.vector && frame.header.kind == model)
     {
-      const size_t link = this->LinkTo(from);
-      if (replies[link])
-      {
-        throw WireError("rank " + std::to_string(from) + " asks for another "
-            "model before it has got one");
-      }
-      replies[link] = pool.Take();
-      ElemType* reply = FrameVector<ElemType>(replies[link]);
-      for (size_t i = 0; i < elements; ++i)
-      {
-        reply[i] = (iterate[i] - frame.vector[i]) / 2;
-        iterate[i] -= reply[i];
-      }
+      Answer(frame.vector, from);
     }
     else if (frame.vector)
     {
@@ -97,52 +88,37 @@ class AdpsgdWorker : public Courier<AdpsgdWorker<ElemType, ProblemType>,
         throw WireError("rank " + std::to_string(from) + " answers what it was "
             "not asked");
       }
-      Add(iterate, frame.vector, elements);
+      Add(problem.Iterate(), frame.vector, endpoint.Elements());
       request = Request::None;
     }
-    this->Accept(false);
+    node.Accept(false, *this);
   }
 
- private:
-  using BaseType = Courier<AdpsgdWorker, ElemType, ProblemType>;
-  friend BaseType;
-  using typename BaseType::Box;
-  using BaseType::frame;
-  using BaseType::iterate;
-  using BaseType::pool;
-  using BaseType::problem;
-
-  enum class Request { None, Wanted, UnderWay };
-
-  //! Kinds of vectors: one's own model, or what to add to the other's.
-  static constexpr std::uint32_t model = 1;
-  static constexpr std::uint32_t difference = 2;
-
-  bool Loads(const size_t link) const
+  bool HasVector(const size_t link) const
   {
     return bool(replies[link]) || (request == Request::Wanted &&
         partner == link);
   }
 
-  void Load(const size_t link, Box& box, FrameHeader& header, Buffer&)
+  void PutVector(const size_t link, Outbox& box, FrameHeader& header, Buffer&)
   {
-    if (!Loads(link))
+    if (!HasVector(link))
       return;
-    header.elements = this->limits.elements;
+    header.elements = endpoint.Elements();
     if (replies[link])
     {
       box.buffer = std::move(replies[link]);
       header.kind = difference;
       return;
     }
-    box.buffer = pool.Take();
-    std::copy(iterate, iterate + this->limits.elements,
+    box.buffer = endpoint.Pool().Take();
+    std::copy(problem.Iterate(), problem.Iterate() + endpoint.Elements(),
         FrameVector<ElemType>(box.buffer));
     header.kind = model;
     request = Request::UnderWay;
   }
 
-  //! What was not asked yet is not asked any more.
+  //! A question that was not sent yet is dropped.
   void Finish()
   {
     if (request == Request::Wanted)
@@ -151,8 +127,37 @@ class AdpsgdWorker : public Courier<AdpsgdWorker<ElemType, ProblemType>,
 
   //! A rank has not finished before its answer is here: so once all have, there
   //! is nothing left to answer.
-  bool Quiet() const { return request == Request::None; }
+  bool MayAnnounceFinal() const { return request == Request::None; }
 
+ private:
+  enum class Request { None, Wanted, UnderWay };
+
+  //! Kinds of vectors: one's own model, or what to add to the other's.
+  static constexpr std::uint32_t model = 1;
+  static constexpr std::uint32_t difference = 2;
+
+  //! Meet a neighbour's model halfway.
+  void Answer(const ElemType* its, const size_t from)
+  {
+    const size_t link = endpoint.LinkTo(from);
+    if (replies[link])
+    {
+      throw WireError("rank " + std::to_string(from) + " asks for another "
+          "model before it has got one");
+    }
+    replies[link] = endpoint.Pool().Take();
+    ElemType* reply = FrameVector<ElemType>(replies[link]);
+    ElemType* iterate = problem.Iterate();
+    for (size_t i = 0; i < endpoint.Elements(); ++i)
+    {
+      reply[i] = (iterate[i] - its[i]) / 2;
+      iterate[i] -= reply[i];
+    }
+  }
+
+  ProblemType& problem;
+  dasgd::Node<ElemType, ProblemType> node;
+  Endpoint<ElemType>& endpoint;
   Random random;
   Request request = Request::None;
   size_t partner = 0;
@@ -161,7 +166,7 @@ class AdpsgdWorker : public Courier<AdpsgdWorker<ElemType, ProblemType>,
 };
 
 //! AD-PSGD as an algorithm; see Asynchronous.
-struct AdpsgdRule : PlainRule
+struct AdpsgdTraits : AlgorithmDefaults
 {
   static const char* Name() { return "ADPSGD"; }
   static constexpr bool averages = true;
@@ -169,13 +174,12 @@ struct AdpsgdRule : PlainRule
   template<typename ElemType, typename ProblemType>
   static auto Make(const Routes& routes,
                    const RunSettings& settings,
-                   const Options& ,
-                   ElemType* iterate,
+                   const Options&,
                    const size_t elements,
                    ProblemType& problem)
   {
     return std::make_unique<AdpsgdWorker<ElemType, ProblemType>>(
-        routes, settings.seed, settings.window, iterate, elements, problem);
+        routes, settings.seed, settings.window, elements, problem);
   }
 
   //! Vectors that it may hold at a time.

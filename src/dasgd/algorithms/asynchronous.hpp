@@ -28,19 +28,19 @@ namespace dasgd {
  * handshake, data, callbacks, the last copy and the report are the same for all
  * algorithms.
  *
- * @tparam RuleType Makes the worker; see DasgdRule.
+ * @tparam TraitsType Makes the worker; see DasgdTraits.
  */
-template<typename RuleType>
+template<typename TraitsType>
 struct Asynchronous
 {
-  using Rule = RuleType;
-  using Options = typename RuleType::Options;
+  using Traits = TraitsType;
+  using Options = typename TraitsType::Options;
 
-  static const char* Name() { return RuleType::Name(); }
+  static const char* Name() { return TraitsType::Name(); }
 
   //! Does one rank keep the model for all others?
-  static constexpr bool serves = std::is_same<RuleType, ServerRule>::value;
-  static constexpr bool averages = RuleType::averages;
+  static constexpr bool serves = std::is_same<TraitsType, ServerTraits>::value;
+  static constexpr bool averages = TraitsType::averages;
   //! Are gradients applied, so that they have a staleness?
   static constexpr bool stale = !averages;
 
@@ -50,7 +50,7 @@ struct Asynchronous
                         const size_t ranks)
   {
     if constexpr (serves)
-      return ServerRule::Star(options, ranks);
+      return ServerTraits::Star(options, ranks);
     else
       return chosen;
   }
@@ -70,11 +70,11 @@ struct Asynchronous
     if constexpr (serves)
       return "the model of rank " + std::to_string(options.ServerRank());
     else
-      return RuleType::averages ? "their mean" : "rank 0's model";
+      return TraitsType::averages ? "their mean" : "rank 0's model";
   }
 
   //! Does each rank go at its own pace, and does none wait by nature?
-  static constexpr bool independent = !RuleType::waits;
+  static constexpr bool independent = !TraitsType::waits;
   //! Do all ranks step together?
   static constexpr bool inRounds = false;
 
@@ -102,14 +102,14 @@ struct Asynchronous
                                const size_t rank,
                                const size_t vectorBytes)
   {
-    std::string complaint = OnlyOf(Name(), settings, RuleType::topologies,
-        RuleType::formats);
+    std::string complaint = UnsupportedSetting(Name(), settings, TraitsType::topologies,
+        TraitsType::formats);
     if (complaint.empty())
-      complaint = RuleType::Complaint(options, ranks);
+      complaint = TraitsType::Complaint(options, ranks);
     if (!complaint.empty())
       return complaint;
     const Routes routes(Links(settings.topology, options, ranks), ranks, rank);
-    const double needed = double(vectorBytes) * double(RuleType::Vectors(routes,
+    const double needed = double(vectorBytes) * double(TraitsType::Vectors(routes,
         settings));
     const double there = double(sysconf(_SC_PHYS_PAGES)) *
         double(sysconf(_SC_PAGESIZE));
@@ -125,100 +125,109 @@ struct Asynchronous
    * @param comm The ranks.
    * @param settings How they are connected, and the like.
    * @param options The algorithm's own.
-   * @param iterate The model, the same on all ranks at the start.
-   * @param elements Its number of elements.
-   * @param problem What to train (see Courier).
+   * @param elements Elements of the model, which is the same on all ranks at
+   *     the start.
+   * @param problem What to train (see Problem).
+   * @param outcome How it ended; as far as it got, if mpi::RankLost is thrown.
    */
-  template<typename ElemType, typename ProblemType>
-  static Outcome Run(const MpiCommunicator& comm,
-                     const RunSettings& settings,
-                     const Options& options,
-                     ElemType* iterate,
-                     const size_t elements,
-                     ProblemType& problem)
+  template<typename ProblemType>
+  static void Run(const MpiCommunicator& comm,
+                  const RunSettings& settings,
+                  const Options& options,
+                  const size_t elements,
+                  ProblemType& problem,
+                  Outcome& outcome)
   {
     // Alone they are all the same.
-    if constexpr (!std::is_same<RuleType, DasgdRule>::value)
+    if constexpr (!std::is_same<TraitsType, DasgdTraits>::value)
     {
       if (comm.Size() == 1)
       {
-        return Asynchronous<DasgdRule>::Run(comm, settings,
-            DasgdRule::Options(), iterate, elements, problem);
+        Asynchronous<DasgdTraits>::Run(comm, settings, DasgdTraits::Options(),
+            elements, problem, outcome);
+        return;
       }
     }
-    Outcome outcome;
     try
     {
-      const Routes routes(Links(settings.topology, options, comm.Size()),
-          comm.Size(), comm.Rank());
-      const auto made = RuleType::Make(routes, settings, options, iterate,
-          elements, problem);
-      auto& worker = *made;
-      worker.Reserve();
-      worker.Counts().staleness = settings.staleness;
-      if (settings.history)
-        worker.Record(*settings.history);
-      if (settings.live)
-        *settings.live = &worker.Counts();
-
-      MpiTransport::Options links;
-      links.buffers = settings.sharedMemory ? worker.MaxBuffers() : 0;
-      links.crowded = settings.crowded;
-      links.alert = RuleType::waits;
-      MpiTransport transport(comm, worker.SendTo(), worker.ReceiveFrom(),
-          settings.window, worker.Pool(), links);
-      try
-      {
-        dasgd::Run(worker, transport);
-      }
-      catch (const mpi::RankLost&)
-      {
-        problem.Interrupted(worker.Counts(), worker.Exception());
-        throw;
-      }
-
-      if (settings.live)
-        *settings.live = nullptr;
-      outcome.stopped = (worker.Stop() != nullptr);
-      if (outcome.stopped)
-        outcome.stop = *worker.Stop();
-      outcome.exception = worker.Exception();
-      outcome.counts = worker.Counts();
-      outcome.counts.peakVectors = worker.PeakVectors() +
-          settings.format.Vectors(sizeof(ElemType)) + settings.window *
-          (worker.ReceiveFrom().size() - transport.Borrowed());
-      outcome.counts.deviation = Unite(comm, settings, options,
+      RunWorker(comm, settings, options, elements, problem, outcome);
+      outcome.counts.deviation = MakeModelsEqual(comm, settings, options,
           problem.Iterate(), elements);
     }
     catch (const mpi::RankLost&)
     {
-      if (settings.live)
-        *settings.live = nullptr;
-      // The others can go on without it, if any of them has all there is.
-      if constexpr (std::is_same<RuleType, DasgdRule>::value)
+      // The others can continue without it, if any of them has all there is.
+      if constexpr (std::is_same<TraitsType, DasgdTraits>::value)
         throw;
       comm.Abort(mpi::DiedText(comm.Lost(), comm.ParentSize()) + ", and " +
           Name() + " does not go on without it");
     }
     catch (const std::exception& e)
     {
-      // What the user's code throws never gets here: the worker turns it into
-      // a fact.  This is the transport's own failure, a malformed frame, or
+      // What the user's code throws never gets here: the node turns it into a
+      // fact.  This is the transport's own failure, a malformed frame, or
       // memory that one rank lacks.
       comm.Abort(e.what());
     }
-    return outcome;
   }
 
  private:
+  template<typename ProblemType>
+  static void RunWorker(const MpiCommunicator& comm,
+                        const RunSettings& settings,
+                        const Options& options,
+                        const size_t elements,
+                        ProblemType& problem,
+                        Outcome& outcome)
+  {
+    using ElemType = typename ProblemType::ElemType;
+    const Routes routes(Links(settings.topology, options, comm.Size()),
+        comm.Size(), comm.Rank());
+    const auto made = TraitsType::template Make<ElemType>(routes, settings,
+        options, elements, problem);
+    auto& worker = *made;
+    Reserve(worker);
+    Endpoint<ElemType>& endpoint = worker.Node().Endpoint();
+    endpoint.Counts().staleness = settings.staleness;
+    if (settings.history)
+      endpoint.Record(*settings.history);
+
+    MpiTransport::Options links;
+    links.buffers = settings.sharedMemory ? endpoint.MaxBuffers() : 0;
+    links.crowded = settings.crowded;
+    links.alert = TraitsType::waits;
+    MpiTransport transport(comm, endpoint.SendTo(), endpoint.ReceiveFrom(),
+        settings.window, endpoint.Pool(), links);
+    {
+      // Also if a rank is lost: what this one has counted is needed then.
+      const ShowCounts live(settings.live, endpoint.Counts(), outcome);
+      try
+      {
+        dasgd::Run(worker, transport);
+      }
+      catch (const mpi::RankLost&)
+      {
+        outcome.exception = worker.Node().Exception();
+        throw;
+      }
+    }
+    outcome.stopped = (endpoint.Stop() != nullptr);
+    if (outcome.stopped)
+      outcome.stop = *endpoint.Stop();
+    outcome.exception = worker.Node().Exception();
+    outcome.counts.peakVectors = PeakVectors(worker) +
+        settings.format.Vectors(sizeof(ElemType)) + settings.window *
+        (endpoint.ReceiveFrom().size() - transport.Borrowed());
+  }
+
   //! Where models differ by nature, make them one; returns how far this one was
   //! off.
   template<typename ElemType>
-  static double Unite(const MpiCommunicator& comm,
-                      const RunSettings& settings,
-                      const Options& options,
-                      ElemType* iterate,
-                      const size_t elements)
+  static double MakeModelsEqual(const MpiCommunicator& comm,
+                                const RunSettings& settings,
+                                const Options& options,
+                                ElemType* iterate,
+                                const size_t elements)
   {
     double deviation = 0;
     if constexpr (averages)
@@ -250,11 +259,11 @@ struct Asynchronous
   }
 };
 
-using DasgdAlgorithm = Asynchronous<DasgdRule>;
-using DpsgdAlgorithm = Asynchronous<DpsgdRule>;
-using AdpsgdAlgorithm = Asynchronous<AdpsgdRule>;
-using SwiftAlgorithm = Asynchronous<SwiftRule>;
-using ServerAlgorithm = Asynchronous<ServerRule>;
+using DasgdAlgorithm = Asynchronous<DasgdTraits>;
+using DpsgdAlgorithm = Asynchronous<DpsgdTraits>;
+using AdpsgdAlgorithm = Asynchronous<AdpsgdTraits>;
+using SwiftAlgorithm = Asynchronous<SwiftTraits>;
+using ServerAlgorithm = Asynchronous<ServerTraits>;
 
 } // namespace dasgd
 

@@ -9,8 +9,10 @@
 #ifndef DASGD_ALGORITHMS_DASGD_WORKER_HPP
 #define DASGD_ALGORITHMS_DASGD_WORKER_HPP
 
-#include "courier.hpp"
-#include "run_settings.hpp"
+#include "../core/vector_ops.hpp"
+#include "../protocol/node.hpp"
+#include "algorithm_defaults.hpp"
+#include "update_sums.hpp"
 
 #include <memory>
 
@@ -32,31 +34,92 @@ inline size_t DasgdVectors(const Routes& routes, const size_t window)
 }
 
 /**
- * One rank of DASGD: the vectors are sums of updates, which everyone applies.
- * See Courier for who calls it and what a problem is.
+ * One rank of DASGD.  The problem computes: iterate, gradient and policy are
+ * its own.  The node and the sums exchange.  They meet in Compute(), where this
+ * rank's update is handed over, and in Receive(), where those of others are
+ * applied.
  */
 template<typename ElemType, typename ProblemType>
-class DasgdWorker : public Courier<DasgdWorker<ElemType, ProblemType>, ElemType,
-    ProblemType>
+class DasgdWorker : public WorkerDefaults
 {
  public:
   /**
    * @param routes The routes of this rank.
    * @param window Frames under way to each neighbour.
-   * @param iterate The model, updated in place.
-   * @param elements Its number of elements.
+   * @param elements Elements of the model.
    * @param problem What to train.
    * @param format How updates are written.
    */
   DasgdWorker(const Routes& routes,
-              size_t window,
-              ElemType* iterate,
+              const size_t window,
               const size_t elements,
               ProblemType& problem,
-              const WireFormat& format = WireFormat::Exact);
+              const WireFormat& format = WireFormat::Exact) :
+      problem(problem),
+      node(routes, { Neighbours::Of(routes), window,
+          DasgdBuffers(routes, window), false }, elements, problem),
+      endpoint(node.Endpoint()),
+      sums(endpoint, format)
+  {
+    endpoint.Counts().vectorBound = DasgdVectors(routes, window) +
+        format.Vectors(sizeof(ElemType));
+  }
 
-  //! Make room, so that nothing is allocated on the way.
-  void Reserve();
+  dasgd::Node<ElemType, ProblemType>& Node() { return node; }
+  const dasgd::Node<ElemType, ProblemType>& Node() const { return node; }
+
+  //! Compute one gradient, apply it, hand it to the network.
+  void Compute()
+  {
+    endpoint.BeginStep();
+    node.Guard([&]()
+    {
+      ManifestEntry entry;
+      const ElemType* update = nullptr;
+      if (problem.Compute(entry) && problem.TakeStep(sums.Unused(), update))
+      {
+        sums.Emit(problem.Iterate(), update);
+        endpoint.Announce(entry, endpoint.Version().data(),
+            problem.BatchPoints());
+        endpoint.Counts().staleness.Add(0);
+        node.ApplyOwn(entry);
+      }
+      problem.CloseEpochs();
+    });
+    node.Conclude(*this);
+  }
+
+  //! Apply a frame that came from a neighbour, and relay it.
+  void Receive(const std::uint8_t* bytes, const size_t size, const size_t from)
+  {
+    endpoint.Read(bytes, size, from);
+    const DecodedFrame<ElemType>& frame = endpoint.Frame();
+    // A vector without gradients is what rounding has left of them.
+    if (!frame.vector && !frame.manifest.Empty())
+    {
+      throw WireError("a frame of " + std::to_string(size) + " bytes has no "
+          "elements, but names " + std::to_string(frame.manifest.Gradients()) +
+          " gradients");
+    }
+    if (frame.vector)
+    {
+      Subtract(problem.Iterate(), frame.vector, endpoint.Elements());
+      sums.Relay();
+    }
+    node.Accept(true, *this);
+  }
+
+  //! The sum of a channel goes out.
+  void PutVector(size_t /* link */,
+                 Outbox& box,
+                 FrameHeader& header,
+                 Buffer& rest)
+  { sums.Put(box, header, rest); }
+
+  //! What rounding has left of own updates goes out with the final count.
+  void Finish() { sums.Flush(problem.Iterate()); }
+
+  void Reserve() { sums.Reserve(); }
 
   //! Modify how many of its own gradients this rank may have waiting for a
   //! neighbour before it is Ahead() (0: no limit).
@@ -66,52 +129,22 @@ class DasgdWorker : public Courier<DasgdWorker<ElemType, ProblemType>, ElemType,
   //! Is this rank so far ahead of a neighbour?
   bool Ahead() const
   {
-    const std::vector<size_t>& emit = routes.Emit();
+    const std::vector<size_t>& emit = endpoint.Routes().Emit();
     return maxLead > 0 && std::any_of(emit.begin(), emit.end(),
-        [this](const size_t channel) { return boxes[channel].own >= maxLead; });
+        [this](const size_t channel)
+        { return endpoint.Box(channel).own >= maxLead; });
   }
 
-  //! Compute one gradient, apply it, hand it to the network.
-  void Compute();
-
-  //! Apply a frame that came from a neighbour, and relay it.
-  void Receive(const std::uint8_t* bytes, size_t size, size_t from);
-
  private:
-  using BaseType = Courier<DasgdWorker, ElemType, ProblemType>;
-  friend BaseType;
-  using typename BaseType::Box;
-  using BaseType::boxes;
-  using BaseType::counts;
-  using BaseType::frame;
-  using BaseType::history;
-  using BaseType::iterate;
-  using BaseType::limits;
-  using BaseType::pool;
-  using BaseType::problem;
-  using BaseType::routes;
-  using BaseType::version;
-  static constexpr bool lazy = false;
-
-  //! Where an own update can be formed right where it is sent from, or null.
-  ElemType* IdleBuffer();
-  //! Add an update to a box, unless it was formed right there.
-  void AddUpdate(Box& box, const ElemType* update);
-  //! The sum of a box goes out; shorter, if it may be, and what that leaves is
-  //! kept.
-  void Load(size_t link, Box& box, FrameHeader& header, Buffer& rest);
-  //! What rounding has left of own updates goes out with the last word.
-  void Finish();
-
-  //! How own updates become what is sent of them.
-  Rounding<ElemType> rounding;
-  WireFormat::Kind format;
-  std::vector<std::uint32_t> places;
+  ProblemType& problem;
+  dasgd::Node<ElemType, ProblemType> node;
+  Endpoint<ElemType>& endpoint;
+  UpdateSums<ElemType> sums;
   size_t maxLead = 0;
 };
 
 //! DASGD as an algorithm; see Asynchronous.
-struct DasgdRule : PlainRule
+struct DasgdTraits : AlgorithmDefaults
 {
   static const char* Name() { return "DASGD"; }
   static constexpr bool formats = true;
@@ -119,14 +152,12 @@ struct DasgdRule : PlainRule
   template<typename ElemType, typename ProblemType>
   static auto Make(const Routes& routes,
                    const RunSettings& settings,
-                   const Options& ,
-                   ElemType* iterate,
+                   const Options&,
                    const size_t elements,
                    ProblemType& problem)
   {
     auto worker = std::make_unique<DasgdWorker<ElemType, ProblemType>>(
-        routes, settings.window, iterate, elements, problem,
-        settings.format);
+        routes, settings.window, elements, problem, settings.format);
     worker->MaxLead() = settings.maxLead;
     return worker;
   }
@@ -142,7 +173,5 @@ struct DasgdRule : PlainRule
 };
 
 } // namespace dasgd
-
-#include "dasgd_worker_impl.hpp"
 
 #endif

@@ -10,8 +10,8 @@
 #define DASGD_ALGORITHMS_DPSGD_WORKER_HPP
 
 #include "../core/mixing.hpp"
-#include "courier.hpp"
-#include "run_settings.hpp"
+#include "../protocol/node.hpp"
+#include "algorithm_defaults.hpp"
 
 #include <memory>
 
@@ -30,8 +30,7 @@ namespace dasgd {
  * news travel with the models, one hop in each round.
  */
 template<typename ElemType, typename ProblemType>
-class DpsgdWorker : public Courier<DpsgdWorker<ElemType, ProblemType>, ElemType,
-    ProblemType>
+class DpsgdWorker : public WorkerDefaults
 {
  public:
   /**
@@ -42,11 +41,12 @@ class DpsgdWorker : public Courier<DpsgdWorker<ElemType, ProblemType>, ElemType,
               const Mixing& mixing,
               const size_t hops,
               const size_t window,
-              ElemType* iterate,
               const size_t elements,
               ProblemType& problem) :
-      BaseType(routes, Neighbours::BothWays(routes), window,
-          window * mixing.Neighbours().size() + 1, iterate, elements, problem),
+      problem(problem),
+      node(routes, { Neighbours::BothWays(routes), window,
+          window * mixing.Neighbours().size() + 1, true }, elements, problem),
+      endpoint(node.Endpoint()),
       mixing(mixing),
       hops(hops),
       sent(mixing.Neighbours().size(), false),
@@ -54,35 +54,40 @@ class DpsgdWorker : public Courier<DpsgdWorker<ElemType, ProblemType>, ElemType,
   {
     for (Sum& sum : sums)
       sum.values.assign(elements, 0);
-    this->counts.vectorBound = 2 + 2 * window * mixing.Neighbours().size() + 1;
+    endpoint.Counts().vectorBound = 2 +
+        2 * window * mixing.Neighbours().size() + 1;
   }
 
-  bool HasWork() { return BaseType::HasWork() && !computed; }
+  dasgd::Node<ElemType, ProblemType>& Node() { return node; }
+  const dasgd::Node<ElemType, ProblemType>& Node() const { return node; }
+
+  //! One gradient in each round.
+  bool MayCompute() const { return !computed; }
 
   //! Compute the gradient of this round.
   void Compute()
   {
-    this->Begin();
+    endpoint.BeginStep();
     computed = true;
-    this->Guard([&]()
+    node.Guard([&]()
     {
       if (problem.Compute(entry))
       {
-        this->Announce(entry, nullptr);
+        endpoint.Announce(entry, nullptr, problem.BatchPoints());
         hasStep = true;
       }
     });
-    this->Conclude();
-    Advance();
+    node.Conclude(*this);
+    EndRound();
   }
 
   //! Add a neighbour's model to the sum of its round.
   void Receive(const std::uint8_t* bytes, const size_t size, const size_t from)
   {
-    this->Read(bytes, size, from);
-    if (frame.vector)
+    endpoint.Read(bytes, size, from);
+    if (const ElemType* model = endpoint.Frame().vector)
     {
-      const size_t link = this->LinkTo(from);
+      const size_t link = endpoint.LinkTo(from);
       // A neighbour may be one round ahead: it had our model of this round.
       const std::uint64_t its = ++rounds[link];
       if (its != round && its != round + 1)
@@ -93,32 +98,47 @@ class DpsgdWorker : public Courier<DpsgdWorker<ElemType, ProblemType>, ElemType,
       }
       Sum& sum = sums[its % 2];
       const ElemType weight = ElemType(mixing.Weights()[link]);
-      for (size_t i = 0; i < this->limits.elements; ++i)
-        sum.values[i] += weight * frame.vector[i];
+      for (size_t i = 0; i < endpoint.Elements(); ++i)
+        sum.values[i] += weight * model[i];
       ++sum.models;
     }
-    this->Accept(false);
-    Advance();
+    node.Accept(false, *this);
+    EndRound();
   }
 
-  template<typename TransportType>
-  bool Send(TransportType& transport)
+  bool HasVector(const size_t link) const { return !sent[link] && !MayLeave(); }
+
+  //! The model goes with the last of the news, so that whoever has the model of
+  //! a round has all that was known before it.
+  void PutVector(const size_t link, Outbox& box, FrameHeader& header, Buffer&)
   {
-    bool moved = BaseType::Send(transport);
-    while (Advance())
-      moved = BaseType::Send(transport) || moved;
-    return moved;
+    if (!HasVector(link) || endpoint.Waiting(link) > 1)
+      return;
+    box.buffer = endpoint.Pool().Take();
+    std::copy(problem.Iterate(), problem.Iterate() + endpoint.Elements(),
+        FrameVector<ElemType>(box.buffer));
+    header.elements = endpoint.Elements();
+    sent[link] = true;
   }
+
+  //! A round may have waited for this rank's own frames.
+  bool AfterSend() { return EndRound(); }
+
+  /**
+   * Has this rank taken part in the last round?  A rank has computed in at most
+   * one round more than it has gradients, and says that it has finished before
+   * the next.
+   */
+  bool MayLeave() const
+  {
+    return endpoint.FinalsMissing() == 0 && round > 1 + hops +
+        *std::max_element(endpoint.Version().begin(),
+        endpoint.Version().end());
+  }
+
+  size_t FixedVectors() const { return 2; }
 
  private:
-  using BaseType = Courier<DpsgdWorker, ElemType, ProblemType>;
-  friend BaseType;
-  using typename BaseType::Box;
-  using BaseType::frame;
-  using BaseType::iterate;
-  using BaseType::pool;
-  using BaseType::problem;
-
   //! The weighted models of neighbours in one round, and how many there are.
   struct Sum
   {
@@ -126,43 +146,17 @@ class DpsgdWorker : public Courier<DpsgdWorker<ElemType, ProblemType>, ElemType,
     size_t models = 0;
   };
 
-  size_t FixedVectors() const { return 2; }
-  bool Loads(const size_t link) const { return !sent[link] && !Settled(); }
-
-  //! The model goes with the last of the news, so that whoever has the model of
-  //! a round has all that was known before it.
-  void Load(const size_t link, Box& box, FrameHeader& header, Buffer&)
-  {
-    if (!Loads(link) || this->waiting[link] > 1)
-      return;
-    box.buffer = pool.Take();
-    std::copy(iterate, iterate + this->limits.elements,
-        FrameVector<ElemType>(box.buffer));
-    header.elements = this->limits.elements;
-    sent[link] = true;
-  }
-
-  /**
-   * Has this rank taken part in the last round?  A rank has computed in at most
-   * one round more than it has gradients, and says that it has finished before
-   * the next.
-   */
-  bool Settled() const
-  {
-    return this->finalsMissing == 0 && round > 1 + hops + *std::max_element(
-        this->version.begin(), this->version.end());
-  }
-
   //! End this round, if all that belongs to it is here and has been sent.
-  bool Advance()
+  bool EndRound()
   {
     Sum& sum = sums[round % 2];
-    if ((!computed && !this->finished) || Settled() ||
+    if ((!computed && !node.Finished()) || MayLeave() ||
         sum.models < mixing.Neighbours().size() ||
         std::find(sent.begin(), sent.end(), false) != sent.end())
       return false;
     const ElemType own = ElemType(mixing.Own());
-    for (size_t i = 0; i < this->limits.elements; ++i)
+    ElemType* iterate = problem.Iterate();
+    for (size_t i = 0; i < endpoint.Elements(); ++i)
     {
       iterate[i] = own * iterate[i] + sum.values[i];
       sum.values[i] = 0;
@@ -174,18 +168,20 @@ class DpsgdWorker : public Courier<DpsgdWorker<ElemType, ProblemType>, ElemType,
     if (hasStep)
     {
       hasStep = false;
-      this->Guard([&]()
+      node.Guard([&]()
       {
         problem.Step(double(problem.BatchPoints()));
-        problem.Applied(entry);
-        problem.Stepped();
-        problem.Settle();
+        node.ApplyOwn(entry);
+        problem.CloseEpochs();
       });
     }
-    this->Conclude();
+    node.Conclude(*this);
     return true;
   }
 
+  ProblemType& problem;
+  dasgd::Node<ElemType, ProblemType> node;
+  Endpoint<ElemType>& endpoint;
   Mixing mixing;
   size_t hops;
   //! The round under way, from 1.
@@ -203,7 +199,7 @@ class DpsgdWorker : public Courier<DpsgdWorker<ElemType, ProblemType>, ElemType,
 };
 
 //! D-PSGD as an algorithm; see Asynchronous.
-struct DpsgdRule : PlainRule
+struct DpsgdTraits : AlgorithmDefaults
 {
   static const char* Name() { return "DPSGD"; }
   static constexpr bool averages = true;
@@ -212,15 +208,14 @@ struct DpsgdRule : PlainRule
   template<typename ElemType, typename ProblemType>
   static auto Make(const Routes& routes,
                    const RunSettings& settings,
-                   const Options& ,
-                   ElemType* iterate,
+                   const Options&,
                    const size_t elements,
                    ProblemType& problem)
   {
     return std::make_unique<DpsgdWorker<ElemType, ProblemType>>(
         routes, Mixing(settings.topology,
         routes.Ranks(), routes.Rank()), settings.topology.Hops(routes.Ranks()),
-        settings.window, iterate, elements, problem);
+        settings.window, elements, problem);
   }
 
   //! Vectors that it may hold at a time.

@@ -27,6 +27,37 @@ struct Outcome
   RankReport counts;
 };
 
+//! Shows the counts of a run while it goes on, and keeps them when it ends, in
+//! whatever way.
+class ShowCounts
+{
+ public:
+  //! @param live Where to show them, or null.
+  ShowCounts(const RankReport** live,
+             const RankReport& counts,
+             Outcome& outcome) :
+      live(live), counts(counts), outcome(outcome)
+  {
+    if (live)
+      *live = &counts;
+  }
+
+  ShowCounts(const ShowCounts&) = delete;
+  ShowCounts& operator=(const ShowCounts&) = delete;
+
+  ~ShowCounts()
+  {
+    outcome.counts = counts;
+    if (live)
+      *live = nullptr;
+  }
+
+ private:
+  const RankReport** live;
+  const RankReport& counts;
+  Outcome& outcome;
+};
+
 } // namespace dasgd
 
 #endif

@@ -75,14 +75,14 @@ class RoundSimulation
     const double exchange = AllreduceSeconds(machine, ranks,
         elements * sizeof(ElemType));
     std::vector<ElemType> sum(elements);
-    std::vector<std::uint8_t> news;
+    std::vector<std::uint8_t> messages;
     for (auto& worker : workers)
       worker->Start();
     while (!workers[0]->Over())
     {
       // Callbacks are told of a gradient when all ranks have theirs, which is
       // when its round is over.
-      news.clear();
+      messages.clear();
       std::vector<double> seconds(ranks, 0);
       for (size_t i = 0; i < ranks; ++i)
       {
@@ -90,8 +90,8 @@ class RoundSimulation
         workers[i]->Compute();
         for (std::uint64_t k = before; k < workers[i]->Counts().computed; ++k)
           seconds[i] += ComputeSeconds(i);
-        news.insert(news.end(), workers[i]->TheNews().begin(),
-            workers[i]->TheNews().end());
+        messages.insert(messages.end(), workers[i]->Message().begin(),
+            workers[i]->Message().end());
       }
       const double longest = *std::max_element(seconds.begin(), seconds.end());
       Advance(longest);
@@ -99,7 +99,7 @@ class RoundSimulation
       {
         workers[i]->Counts().secondsComputing += seconds[i];
         workers[i]->Counts().secondsIdle += longest - seconds[i];
-        workers[i]->Hear(news.data());
+        workers[i]->ReceiveAll(messages.data());
       }
       if (workers[0]->Computed() && ranks > 1)
       {
@@ -116,7 +116,7 @@ class RoundSimulation
           ++counts.framesReceived;
           const std::uint64_t bytes = AllreduceBytes(ranks,
               elements * sizeof(ElemType)) + (ranks - 1) *
-              worker->TheNews().size();
+              worker->Message().size();
           counts.bytesSent += bytes;
           counts.bytesReceived += bytes;
         }

@@ -35,7 +35,7 @@ inline std::uint64_t AllreduceBytes(const size_t ranks, const size_t bytes)
 /**
  * One rank of a synchronous algorithm.  Whoever drives it (RunRounds() over
  * MPI, RoundSimulation on virtual time) calls, for each round until it is
- * Over(), Compute(), shows all ranks the news of all, then puts into Vector()
+ * Over(), Compute(), shows all ranks the message of all, then puts into Vector()
  * of each the sum over all ranks, if anybody Computed(), and calls Finish().
  *
  * @tparam ProblemType See Courier; it also has `std::uint64_t PointsLeft()`, how
@@ -64,7 +64,7 @@ class RoundWorker
       elements(elements),
       problem(problem),
       entries(this->period),
-      news(sizeof(News) + this->period * sizeof(ManifestEntry))
+      message(sizeof(Header) + this->period * sizeof(ManifestEntry))
   { }
 
   void Start()
@@ -72,7 +72,7 @@ class RoundWorker
     Guard([&]() { problem.Begin(); });
   }
 
-  //! Compute this round's gradients, and write the news.
+  //! Compute this round's gradients, and write the message.
   void Compute()
   {
     computed = 0;
@@ -107,7 +107,7 @@ class RoundWorker
       });
     }
 
-    News mine;
+    Header mine;
     mine.computed = computed;
     mine.points = (computed > 0) ? problem.BatchPoints() : 0;
     const Fact* verdict = exception ? &failure : problem.Verdict();
@@ -123,30 +123,30 @@ class RoundWorker
       mine.count = own.count;
       mine.value = own.value;
     }
-    std::memcpy(news.data(), &mine, sizeof(mine));
-    std::memcpy(news.data() + sizeof(mine), entries.data(),
+    std::memcpy(message.data(), &mine, sizeof(mine));
+    std::memcpy(message.data() + sizeof(mine), entries.data(),
         entries.size() * sizeof(ManifestEntry));
   }
 
   //! What all others have to know of this round; of the same size everywhere.
-  const std::vector<std::uint8_t>& TheNews() const { return news; }
+  const std::vector<std::uint8_t>& Message() const { return message; }
 
   //! Read everybody's, one after the other.
-  void Hear(const std::uint8_t* all)
+  void ReceiveAll(const std::uint8_t* all)
   {
     bool more = false;
     computing = 0;
     batches = 0;
-    heard.clear();
+    entriesOfAll.clear();
     for (size_t i = 0; i < ranks; ++i)
     {
-      const std::uint8_t* bytes = all + i * news.size();
-      News their;
+      const std::uint8_t* bytes = all + i * message.size();
+      Header their;
       std::memcpy(&their, bytes, sizeof(their));
       for (size_t k = 0; k < their.computed; ++k)
       {
-        heard.emplace_back();
-        std::memcpy(&heard.back(), bytes + sizeof(their) +
+        entriesOfAll.emplace_back();
+        std::memcpy(&entriesOfAll.back(), bytes + sizeof(their) +
             k * sizeof(ManifestEntry), sizeof(ManifestEntry));
       }
       computing += (their.computed > 0);
@@ -191,21 +191,22 @@ class RoundWorker
       for (size_t i = 0; i < elements; ++i)
         sum[i] /= ElemType(divisor);
     }
-    counts.applied += heard.size();
+    counts.applied += entriesOfAll.size();
     Guard([&]()
     {
       // The mean gradient is one of a mean batch.
       if (averaged == Averaged::Gradients)
         problem.Step(batches / double(computing));
-      for (const ManifestEntry& entry : heard)
+      for (const ManifestEntry& entry : entriesOfAll)
       {
         if (averaged == Averaged::Gradients)
           counts.staleness.Add(0);
-        problem.Applied(entry);
+        problem.State().Version()[entry.origin] += entry.count;
+        problem.Applied(entry, problem.State().Apply(entry));
       }
       if (averaged == Averaged::Gradients)
         problem.Stepped();
-      problem.Settle();
+      problem.CloseEpochs();
     });
   }
 
@@ -221,7 +222,7 @@ class RoundWorker
 
  private:
   //! The gradients' entries follow it.
-  struct News
+  struct Header
   {
     std::uint64_t computed = 0;
     //! Points of the last batch.
@@ -233,9 +234,9 @@ class RoundWorker
     std::uint64_t count = 0;
     double value = 0;
   };
-  static_assert(std::is_trivially_copyable<News>::value &&
+  static_assert(std::is_trivially_copyable<Header>::value &&
                 std::is_trivially_copyable<ManifestEntry>::value,
-      "News are sent as they are.");
+      "Messages are sent as they are.");
 
   //! Run something of the user's; what it throws ends the run.
   template<typename ActionType>
@@ -273,11 +274,11 @@ class RoundWorker
   size_t computed = 0;
   //! The last step that was begun here.
   std::uint64_t step = 0;
-  std::vector<ManifestEntry> heard;
+  std::vector<ManifestEntry> entriesOfAll;
   //! Ranks that computed, and points of their batches.
   size_t computing = 0;
   double batches = 0;
-  std::vector<std::uint8_t> news;
+  std::vector<std::uint8_t> message;
 
   bool over = false;
   bool stopped = false;
@@ -289,7 +290,7 @@ class RoundWorker
 };
 
 //! Mini-batch SGD: one step for all, along the mean of all ranks' gradients.
-struct AllreduceRule
+struct AllreduceTraits
 {
   static const char* Name() { return "AllreduceSGD"; }
   static constexpr Averaged averaged = Averaged::Gradients;
@@ -305,7 +306,7 @@ struct AllreduceRule
 
 //! Local SGD (Stich, 2019): steps of one's own, and from time to time all
 //! models become their mean.
-struct LocalRule
+struct LocalTraits
 {
   static const char* Name() { return "LocalSGD"; }
   static constexpr Averaged averaged = Averaged::Models;

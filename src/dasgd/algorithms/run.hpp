@@ -10,7 +10,7 @@
 
 #include "../core/history.hpp"
 #include "../core/rank_report.hpp"
-#include "lead_limit.hpp"
+#include "driver.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -63,78 +63,70 @@ class Stopwatch
 };
 
 /**
- * Algorithm 1 of the paper: apply what has arrived; only when nothing has,
- * compute a gradient.  Neither waits for a peer, but see LeadLimit.  With no
- * work left, wait for the others.
+ * Drive a worker over a transport, in real time, until all are done.
  *
- * @tparam WorkerType See Courier.
+ * @tparam WorkerType See WorkerDefaults.
  * @tparam TransportType Has `bool Receive(action)`, which calls action(bytes,
- *     size, from) if a frame has arrived, CanSend() and Send() (see
- *     Courier), `bool Delivered()`, `void Wait()`, `void Pause()` and
- *     `void Yield()`.
+ *     size, from) if a frame has arrived, CanSend() and Send() (see Endpoint),
+ *     `bool Delivered()`, `void Wait()`, `void Pause()` and `void Yield()`.
  */
 template<typename WorkerType, typename TransportType>
 void Run(WorkerType& worker, TransportType& transport)
 {
-  Stopwatch watch(worker.History());
-  RankReport& counts = worker.Counts();
-  LeadLimit limit(worker.MaxLead());
+  auto& node = worker.Node();
+  RankReport& counts = node.Endpoint().Counts();
+  Stopwatch watch(node.Endpoint().History());
+  Driver<WorkerType> driver(worker);
+  const auto exchanged = [&]()
+  {
+    if (watch.Records())
+      watch.Lap(counts.secondsExchanging);
+  };
 
-  worker.Start();
+  node.Start();
   // Is this rank looking for frames only because it has nothing else to do?
   bool waiting = false;
-  while (!worker.Done() || !transport.Delivered())
+  while (!driver.MayLeave(transport))
   {
-    if (worker.Starved() || !transport.Receive(
+    if (driver.MayReceive() && transport.Receive(
         [&](const std::uint8_t* bytes, const size_t size, const size_t from)
         {
-          if (watch.Records())
-            watch.Lap(counts.secondsExchanging); // It begins now.
+          exchanged(); // It begins now.
           worker.Receive(bytes, size, from);
         }))
+    {
+      waiting = false;
+      exchanged();
+    }
+    else
     {
       if (waiting)
         watch.Idle(counts.secondsIdle);
       else
         watch.Lap(counts.secondsExchanging);
-      waiting = false;
-      const bool pauses = limit.Pauses(worker.HasWork() && worker.Ahead(),
-          watch.Now(), counts);
-      if (!pauses && worker.HasWork())
+      const Action action = driver.Choose(watch.Now(), transport);
+      waiting = (action == Action::Pause || action == Action::Wait);
+      if (action == Action::Compute)
       {
-        limit.Begins(watch.Now());
         worker.Compute();
         watch.Lap(counts.secondsComputing);
       }
       else
+        exchanged();
+      if (waiting)
       {
-        worker.Send(transport);
-        if (watch.Records())
-          watch.Lap(counts.secondsExchanging);
-        // What was sent may have been what this rank had to wait for.
-        waiting = pauses ? worker.Ahead() : !worker.HasWork();
-        if (waiting)
-        {
-          if (pauses)
-            transport.Pause();
-          else
-            transport.Wait();
-          watch.Idle(counts.secondsIdle);
-        }
+        if (action == Action::Pause)
+          transport.Pause();
+        else
+          transport.Wait();
+        watch.Idle(counts.secondsIdle);
       }
-    }
-    else
-    {
-      waiting = false;
-      if (watch.Records())
-        watch.Lap(counts.secondsExchanging);
     }
     // Never wait for a peer that takes nothing; but if it shares this core,
     // let it run.
-    if (!worker.Send(transport))
+    if (!driver.Send(transport))
       transport.Yield();
-    if (watch.Records())
-      watch.Lap(counts.secondsExchanging);
+    exchanged();
   }
   watch.Lap(counts.secondsExchanging);
 }

@@ -8,8 +8,8 @@
 #ifndef DASGD_ALGORITHMS_SERVER_WORKER_HPP
 #define DASGD_ALGORITHMS_SERVER_WORKER_HPP
 
-#include "courier.hpp"
-#include "run_settings.hpp"
+#include "../protocol/node.hpp"
+#include "algorithm_defaults.hpp"
 
 #include <cmath>
 #include <memory>
@@ -53,146 +53,175 @@ class ServerOptions
  * counts only if the model has not moved farther from where it was computed.
  */
 template<typename ElemType, typename ProblemType>
-class ServerWorker : public Courier<ServerWorker<ElemType, ProblemType>,
-    ElemType, ProblemType>
+class ServerWorker : public WorkerDefaults
 {
  public:
   ServerWorker(const Routes& routes,
                const ServerOptions& options,
                const size_t window,
-               ElemType* iterate,
                const size_t elements,
                ProblemType& problem) :
-      BaseType(routes, Neighbours::Of(routes), window,
-          (window + 1) * routes.SendTo().size() + 1, iterate, elements,
+      problem(problem),
+      node(routes, { Neighbours::Of(routes), window,
+          (window + 1) * routes.SendTo().size() + 1, true }, elements,
           problem),
+      endpoint(node.Endpoint()),
       options(options),
       serves(routes.Rank() == options.ServerRank()),
       wanted(routes.SendTo().size(), false),
       given((serves && options.MaxDistance() > 0) ? routes.SendTo().size() : 0,
-          std::vector<ElemType>(iterate, iterate + elements)),
+          std::vector<ElemType>(problem.Iterate(), problem.Iterate() +
+          elements)),
       points(routes.Ranks(), 0),
       fetched(routes.Ranks(), 0)
   {
-    this->counts.vectorBound = this->maxBuffers + given.size() +
+    endpoint.Counts().vectorBound = endpoint.MaxBuffers() + given.size() +
         window * routes.ReceiveFrom().size();
   }
 
+  dasgd::Node<ElemType, ProblemType>& Node() { return node; }
+  const dasgd::Node<ElemType, ProblemType>& Node() const { return node; }
+
   //! A worker computes only with a model that has its last gradient.
-  bool HasWork() { return BaseType::HasWork() && fresh; }
+  bool MayCompute() const { return fresh; }
 
   //! Compute one gradient and send it to the server.
   void Compute()
   {
-    this->Begin();
-    this->Guard([&]()
+    endpoint.BeginStep();
+    node.Guard([&]()
     {
       if (!problem.Compute(entry))
         return;
-      if (this->routes.Emit().empty())
+      if (endpoint.Routes().Emit().empty())
       {
         // Alone it serves itself.
-        this->Announce(entry, nullptr);
+        endpoint.Announce(entry, nullptr, problem.BatchPoints());
         problem.Step(double(problem.BatchPoints()));
-        problem.Applied(entry);
-        problem.Stepped();
-        problem.Settle();
+        node.ApplyOwn(entry);
+        problem.CloseEpochs();
       }
       else
       {
-        Box& box = this->boxes[this->routes.Emit().front()];
-        box.buffer = pool.Take();
+        Outbox& box = endpoint.Box(endpoint.Routes().Emit().front());
+        box.buffer = endpoint.Pool().Take();
         std::copy(problem.Gradient(), problem.Gradient() +
-            this->limits.elements, FrameVector<ElemType>(box.buffer));
-        this->Announce(entry, fetched.data());
+            endpoint.Elements(), FrameVector<ElemType>(box.buffer));
+        endpoint.Announce(entry, fetched.data(), problem.BatchPoints());
         fresh = false;
       }
     });
-    this->Conclude();
+    node.Conclude(*this);
   }
 
   void Receive(const std::uint8_t* bytes, const size_t size, const size_t from)
   {
-    this->Read(bytes, size, from);
+    endpoint.Read(bytes, size, from);
+    const ElemType* vector = endpoint.Frame().vector;
     if (serves)
     {
-      if (frame.vector)
+      if (vector)
         Serve(from);
-      this->Accept(true);
+      node.Accept(true, *this);
       return;
     }
-    if (frame.vector)
+    if (vector)
     {
       if (fresh)
       {
         throw WireError("a model came from rank " + std::to_string(from) +
             " without need");
       }
-      std::copy(frame.vector, frame.vector + this->limits.elements, iterate);
+      std::copy(vector, vector + endpoint.Elements(), problem.Iterate());
     }
-    const bool model = (frame.vector != nullptr);
-    this->Accept(false);
-    if (!model)
+    node.Accept(false, *this);
+    if (!vector)
       return;
     // All that the server knew came before the model or with it.
-    fetched = this->version;
+    fetched = endpoint.Version();
     fresh = true;
-    this->Guard([&]()
+    node.Guard([&]()
     {
-      problem.Applied(entry);
-      problem.Stepped();
-      problem.Settle();
+      node.ApplyOwn(entry);
+      problem.CloseEpochs();
     });
-    this->Conclude();
+    node.Conclude(*this);
   }
 
- private:
-  using BaseType = Courier<ServerWorker, ElemType, ProblemType>;
-  friend BaseType;
-  using typename BaseType::Box;
-  using BaseType::frame;
-  using BaseType::iterate;
-  using BaseType::pool;
-  using BaseType::problem;
+  //! The server sends its model to those that have sent a gradient.
+  bool HasVector(const size_t link) const
+  {
+    return serves ? bool(wanted[link]) :
+        bool(endpoint.Box(endpoint.Routes().Emit().front()).buffer);
+  }
 
+  void PutVector(const size_t link, Outbox& box, FrameHeader& header, Buffer&)
+  {
+    if (!serves)
+    {
+      header.elements = box.buffer ? endpoint.Elements() : 0;
+      return;
+    }
+    if (!HasVector(link) || endpoint.Waiting(link) > 1)
+      return;
+    const ElemType* iterate = problem.Iterate();
+    box.buffer = endpoint.Pool().Take();
+    std::copy(iterate, iterate + endpoint.Elements(),
+        FrameVector<ElemType>(box.buffer));
+    if (!given.empty())
+      given[link].assign(iterate, iterate + endpoint.Elements());
+    header.elements = endpoint.Elements();
+    wanted[link] = false;
+  }
+
+  //! A worker has not finished before its last gradient is in the model.  The
+  //! server is the last to finish: until then it may find a reason to stop.
+  bool MayAnnounceFinal() const
+  { return serves ? endpoint.FinalsMissing() == 1 : fresh; }
+
+  size_t FixedVectors() const { return given.size(); }
+
+ private:
   //! Step along a gradient that came.
   void Serve(const size_t from)
   {
+    const DecodedFrame<ElemType>& frame = endpoint.Frame();
     if (frame.manifest.Entries().size() != 1 ||
         frame.manifest.Entries()[0].origin != from)
     {
       throw WireError("rank " + std::to_string(from) + " sends the server a "
           "vector that is not a gradient of its own");
     }
-    const size_t elements = this->limits.elements;
     const ManifestEntry& its = frame.manifest.Entries()[0];
-    const size_t link = this->LinkTo(from);
-    const std::uint64_t late = Staleness(this->version.data(),
-        frame.manifest.Version(0), this->routes.Ranks());
-    const double workers = double(this->SendTo().size());
+    const size_t link = endpoint.LinkTo(from);
+    const std::uint64_t late = Staleness(endpoint.Version().data(),
+        frame.manifest.Version(0), endpoint.Routes().Ranks());
+    const double workers = double(endpoint.SendTo().size());
     const double scale = (options.DelayAdaptive() && double(late) > workers) ?
         workers / double(late) : 1;
     const double batch = double(its.points - points[from]);
     points[from] = its.points;
     wanted[link] = true;
-    ++this->step;
+    endpoint.CountStep();
     if (!given.empty() && Distance(given[link].data()) > options.MaxDistance())
     {
-      ++this->counts.discarded;
+      ++endpoint.Counts().discarded;
       return;
     }
-    this->Guard([&]()
+    node.Guard([&]()
     {
-      std::copy(frame.vector, frame.vector + elements, problem.Gradient());
+      std::copy(frame.vector, frame.vector + endpoint.Elements(),
+          problem.Gradient());
       problem.Step(batch, scale);
       problem.Stepped();
     });
   }
 
-  double Distance(const ElemType* other) const
+  double Distance(const ElemType* other)
   {
+    const ElemType* iterate = problem.Iterate();
     double sum = 0;
-    for (size_t i = 0; i < this->limits.elements; ++i)
+    for (size_t i = 0; i < endpoint.Elements(); ++i)
     {
       const double difference = double(iterate[i]) - double(other[i]);
       sum += difference * difference;
@@ -200,37 +229,9 @@ class ServerWorker : public Courier<ServerWorker<ElemType, ProblemType>,
     return std::sqrt(sum);
   }
 
-  size_t FixedVectors() const { return given.size(); }
-
-  //! The server sends its model to those that have sent a gradient.
-  bool Loads(const size_t link) const
-  {
-    return serves ? bool(wanted[link]) :
-        bool(this->boxes[this->routes.Emit().front()].buffer);
-  }
-
-  void Load(const size_t link, Box& box, FrameHeader& header, Buffer&)
-  {
-    if (!serves)
-    {
-      header.elements = box.buffer ? this->limits.elements : 0;
-      return;
-    }
-    if (!Loads(link) || this->waiting[link] > 1)
-      return;
-    box.buffer = pool.Take();
-    std::copy(iterate, iterate + this->limits.elements,
-        FrameVector<ElemType>(box.buffer));
-    if (!given.empty())
-      given[link].assign(iterate, iterate + this->limits.elements);
-    header.elements = this->limits.elements;
-    wanted[link] = false;
-  }
-
-  //! A worker has not finished before its last gradient is in the model.  The
-  //! server has the last word: what it finds out, it can tell till then.
-  bool Quiet() const { return serves ? this->finalsMissing == 1 : fresh; }
-
+  ProblemType& problem;
+  dasgd::Node<ElemType, ProblemType> node;
+  Endpoint<ElemType>& endpoint;
   ServerOptions options;
   bool serves;
   // The server.
@@ -249,7 +250,7 @@ class ServerWorker : public Courier<ServerWorker<ElemType, ProblemType>,
 };
 
 //! A parameter server as an algorithm; see Asynchronous.
-struct ServerRule : PlainRule
+struct ServerTraits : AlgorithmDefaults
 {
   static const char* Name() { return "ParameterServerSGD"; }
   static constexpr bool topologies = false;
@@ -294,12 +295,11 @@ struct ServerRule : PlainRule
   static auto Make(const Routes& routes,
                    const RunSettings& settings,
                    const Options& options,
-                   ElemType* iterate,
                    const size_t elements,
                    ProblemType& problem)
   {
     return std::make_unique<ServerWorker<ElemType, ProblemType>>(
-        routes, options, settings.window, iterate, elements, problem);
+        routes, options, settings.window, elements, problem);
   }
 
   //! Vectors that it may hold at a time.

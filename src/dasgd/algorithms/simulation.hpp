@@ -8,10 +8,12 @@
 #ifndef DASGD_ALGORITHMS_SIMULATION_HPP
 #define DASGD_ALGORITHMS_SIMULATION_HPP
 
-#include "dasgd_worker.hpp"
-#include "lead_limit.hpp"
+#include "../core/random.hpp"
+#include "driver.hpp"
 #include "sim_machine.hpp"
 
+#include <functional>
+#include <memory>
 #include <sstream>
 
 namespace dasgd {
@@ -20,11 +22,9 @@ namespace dasgd {
  * Drives one worker for each rank as Run() does, with virtual seconds in place
  * of real ones.  The same seed gives the same run, bit for bit.
  *
- * @tparam WorkerTypeIn See Courier.
+ * @tparam WorkerTypeIn See WorkerDefaults.
  */
-template<typename ElemType,
-         typename ProblemType,
-         typename WorkerTypeIn = DasgdWorker<ElemType, ProblemType>>
+template<typename ElemType, typename WorkerTypeIn>
 class Simulation
 {
  public:
@@ -33,25 +33,9 @@ class Simulation
   using MakeType = std::function<std::unique_ptr<WorkerType>(const Routes&)>;
 
   /**
-   * @param iterates The model of each rank; all equal at the start.
-   * @param elements Elements of each.
-   * @param problems The problem of each rank.
+   * @param ranks How many there are.
+   * @param make Makes the worker of each.
    */
-  Simulation(const Topology& topology,
-             const std::vector<ElemType*>& iterates,
-             const size_t elements,
-             const std::vector<ProblemType*>& problems,
-             const SimMachine& machine) :
-      Simulation(topology, problems.size(), machine,
-          [&](const Routes& routes)
-          {
-            return std::make_unique<WorkerType>(routes, machine.window,
-                iterates[routes.Rank()], elements, *problems[routes.Rank()],
-                machine.format);
-          })
-  { }
-
-  //! The same with any kind of worker.
   Simulation(const Topology& topology,
              const size_t ranks,
              const SimMachine& machine,
@@ -68,12 +52,23 @@ class Simulation
       Seat& seat = seats[i];
       seat.routes = std::make_unique<Routes>(topology, ranks, i);
       seat.worker = make(*seat.routes);
+      seat.driver = std::make_unique<Driver<WorkerType>>(*seat.worker);
+      Endpoint<ElemType>& endpoint = seat.worker->Node().Endpoint();
       std::vector<SimLink> links;
-      for (const size_t peer : seat.worker->SendTo())
+      for (const size_t peer : endpoint.SendTo())
         links.push_back(machine.link(i, peer));
-      seat.port = &network.Open(i, seat.worker->SendTo(), links,
-          seat.worker->ReceiveFrom(), seat.worker->Pool());
+      seat.port = &network.Open(i, endpoint.SendTo(), links,
+          endpoint.ReceiveFrom(), endpoint.Pool());
     }
+  }
+
+  /**
+   * From that time on a rank does nothing more: it dies, or it learns that
+   * another one has died.  What it has sent still arrives.  Call before Run().
+   */
+  void Halt(const size_t rank, const double when)
+  {
+    clock.After(when, [this, rank]() { seats[rank].halted = true; });
   }
 
   /**
@@ -81,15 +76,14 @@ class Simulation
    *
    * @param maxEvents Give up after so many; a run of this library ends.
    * @param until When everything dies, if it does.
-   * @return Was that the end?
+   * @return Have all ranks got to the end?
    */
   bool Run(const std::uint64_t maxEvents = 100000000,
            const double until = std::numeric_limits<double>::infinity())
   {
     for (size_t i = 0; i < seats.size(); ++i)
     {
-      seats[i].limit = LeadLimit(seats[i].worker->MaxLead());
-      seats[i].worker->Start();
+      seats[i].worker->Node().Start();
       clock.After(0, [this, i]() { Turn(i); });
     }
     std::uint64_t events = 0;
@@ -102,13 +96,20 @@ class Simulation
     }
     if (clock.Next() < std::numeric_limits<double>::infinity())
       return false;
+    bool all = true, halted = false;
     for (const Seat& seat : seats)
     {
-      if (!seat.left)
-        throw std::runtime_error("dasgd: a simulation is stuck:" + State());
+      all = all && seat.left;
+      halted = halted || seat.halted;
     }
-    return true;
+    // Ranks that were not told that another one is dead may wait for it.
+    if (!all && !halted)
+      throw std::runtime_error("dasgd: a simulation is stuck:" + State());
+    return all;
   }
+
+  //! Has a rank got to the end?
+  bool Left(const size_t rank) const { return seats[rank].left; }
 
   const WorkerType& Worker(const size_t rank) const
   { return *seats[rank].worker; }
@@ -116,8 +117,9 @@ class Simulation
   //! Vectors that a rank held at most besides iterate and gradient.
   size_t PeakVectors(const size_t rank) const
   {
-    return seats[rank].worker->PeakVectors() +
-        machine.window * seats[rank].worker->ReceiveFrom().size() +
+    const WorkerType& worker = *seats[rank].worker;
+    return dasgd::PeakVectors(worker) + machine.window *
+        worker.Node().Endpoint().ReceiveFrom().size() +
         machine.format.Vectors(sizeof(ElemType));
   }
   //! Record what happens; call before Run().
@@ -125,7 +127,7 @@ class Simulation
   {
     history.assign(seats.size(), RankHistory(seats.size()));
     for (size_t i = 0; i < seats.size(); ++i)
-      seats[i].worker->Record(history[i]);
+      seats[i].worker->Node().Endpoint().Record(history[i]);
   }
   //! What was recorded, if anything.
   const dasgd::History& History() const { return history; }
@@ -140,19 +142,24 @@ class Simulation
   {
     std::unique_ptr<Routes> routes;
     std::unique_ptr<WorkerType> worker;
+    std::unique_ptr<Driver<WorkerType>> driver;
     SimNetwork::Port* port = nullptr;
-    LeadLimit limit{ 0 };
     bool waiting = false;
     double waitingSince = 0;
     bool left = false;
+    bool halted = false;
   };
 
-  //! What a rank does next: the same choice as in dasgd::Run().
+  RankReport& Counts(const size_t rank)
+  { return seats[rank].worker->Node().Endpoint().Counts(); }
+
+  //! Send, and then look what is next.
   void Turn(const size_t rank)
   {
     Seat& seat = seats[rank];
-    WorkerType& worker = *seat.worker;
-    worker.Send(*seat.port);
+    if (seat.halted)
+      return;
+    seat.driver->Send(*seat.port);
     Stamp(rank, 0);
     if (machine.stallChance > 0 && random.Chance(machine.stallChance))
     {
@@ -163,74 +170,83 @@ class Simulation
     Act(rank);
   }
 
+  //! Begin what is next.
   void Act(const size_t rank)
   {
     Seat& seat = seats[rank];
-    WorkerType& worker = *seat.worker;
-    if (seat.port->HasFrame() && !worker.Starved())
+    if (seat.halted)
+      return;
+    if (seat.port->HasFrame() && seat.driver->MayReceive())
     {
-      clock.After(machine.applySeconds, [this, rank, &seat, &worker]()
-      {
-        Note(rank, 1);
-        seat.port->Receive([&worker](const std::uint8_t* bytes, size_t size,
-            size_t from) { worker.Receive(bytes, size, from); });
-        Stamp(rank, machine.applySeconds);
-        worker.Counts().secondsExchanging += machine.applySeconds;
-        Turn(rank);
-      });
+      clock.After(machine.applySeconds, [this, rank]() { Receive(rank); });
       return;
     }
-    const bool pauses = seat.limit.Pauses(worker.HasWork() && worker.Ahead(),
-        clock.Now(), worker.Counts());
-    if (!pauses && worker.HasWork())
+    const Action action = seat.driver->Choose(clock.Now(), *seat.port);
+    if (action == Action::Compute)
     {
       // The gradient belongs to the model of this moment.  Nothing else touches
       // the model until it is applied, so it may as well be computed then.
       const double seconds = machine.computeSeconds[rank] * random.Uniform(
           1 - machine.computeSpread, 1 + machine.computeSpread);
-      seat.limit.Begins(clock.Now());
-      clock.After(seconds, [this, rank, seconds, &worker]()
-      {
-        Note(rank, 2);
-        worker.Compute();
-        Stamp(rank, seconds);
-        worker.Counts().secondsComputing += seconds;
-        Turn(rank);
-      });
+      clock.After(seconds, [this, rank, seconds]() { Compute(rank, seconds); });
+      return;
     }
-    else
+    Stamp(rank, 0);
+    if (action == Action::Retry)
     {
-      worker.Send(*seat.port);
-      Stamp(rank, 0);
-      // What was sent may have been what this rank had to wait for.
-      if (pauses ? !worker.Ahead() : worker.HasWork())
-      {
-        Act(rank);
-        return;
-      }
-      if (pauses)
-      {
-        // A little later, lest rounding makes it a little earlier.
-        const double left = std::max(seat.limit.Until() - clock.Now(), 0.0);
-        clock.After(left + 1e-3 * LeadLimit::patience,
-            [this, rank]() { Wake(rank); });
-      }
-      seat.left = worker.Done() && seat.port->Delivered();
-      seat.waiting = !seat.left;
-      seat.waitingSince = clock.Now();
-      if (seat.left)
-        Note(rank, 3);
+      Act(rank);
+      return;
     }
+    if (action == Action::Pause)
+    {
+      // A little later, lest rounding makes it a little earlier.
+      const double left = std::max(seat.driver->PausesUntil() - clock.Now(),
+          0.0);
+      clock.After(left + 1e-3 * LeadLimit::patience,
+          [this, rank]() { Wake(rank); });
+    }
+    seat.left = seat.driver->MayLeave(*seat.port);
+    seat.waiting = !seat.left;
+    seat.waitingSince = clock.Now();
+    if (seat.left)
+      Note(rank, 3);
+  }
+
+  //! A frame has been applied.
+  void Receive(const size_t rank)
+  {
+    Seat& seat = seats[rank];
+    if (seat.halted)
+      return;
+    Note(rank, 1);
+    seat.port->Receive([&seat](const std::uint8_t* bytes, size_t size,
+        size_t from) { seat.worker->Receive(bytes, size, from); });
+    Stamp(rank, machine.applySeconds);
+    Counts(rank).secondsExchanging += machine.applySeconds;
+    Turn(rank);
+  }
+
+  //! A gradient has been computed.
+  void Compute(const size_t rank, const double seconds)
+  {
+    Seat& seat = seats[rank];
+    if (seat.halted)
+      return;
+    Note(rank, 2);
+    seat.worker->Compute();
+    Stamp(rank, seconds);
+    Counts(rank).secondsComputing += seconds;
+    Turn(rank);
   }
 
   //! Something has changed for a rank: if it waits, let it look.
   void Wake(const size_t rank)
   {
     Seat& seat = seats[rank];
-    if (!seat.waiting)
+    if (!seat.waiting || seat.halted)
       return;
     seat.waiting = false;
-    seat.worker->Counts().secondsIdle += clock.Now() - seat.waitingSince;
+    Counts(rank).secondsIdle += clock.Now() - seat.waitingSince;
     if (!history.empty() && clock.Now() > seat.waitingSince)
       history[rank].Idle(seat.waitingSince, clock.Now());
     clock.After(0, [this, rank]() { Turn(rank); });
@@ -257,9 +273,10 @@ class Simulation
     std::ostringstream out;
     for (size_t i = 0; i < seats.size(); ++i)
     {
-      out << " rank " << i << (seats[i].left ? " left" :
-          seats[i].waiting ? " waits" : " works") << ", has applied "
-          << seats[i].worker->Counts().applied << ";";
+      out << " rank " << i << (seats[i].left ? " left" : seats[i].halted ?
+          " halted" : seats[i].waiting ? " waits" : " works")
+          << ", has applied " << seats[i].worker->Node().Endpoint().Counts()
+          .applied << ";";
     }
     out << " at " << clock.Now() << " s";
     return out.str();

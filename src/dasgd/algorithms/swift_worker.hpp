@@ -10,8 +10,8 @@
 #define DASGD_ALGORITHMS_SWIFT_WORKER_HPP
 
 #include "../core/mixing.hpp"
-#include "courier.hpp"
-#include "run_settings.hpp"
+#include "../protocol/node.hpp"
+#include "algorithm_defaults.hpp"
 
 #include <memory>
 
@@ -26,8 +26,7 @@ namespace dasgd {
  * and not exactly.
  */
 template<typename ElemType, typename ProblemType>
-class SwiftWorker : public Courier<SwiftWorker<ElemType, ProblemType>, ElemType,
-    ProblemType>
+class SwiftWorker : public WorkerDefaults
 {
  public:
   /**
@@ -38,86 +37,81 @@ class SwiftWorker : public Courier<SwiftWorker<ElemType, ProblemType>, ElemType,
               const Mixing& mixing,
               const size_t period,
               const size_t window,
-              ElemType* iterate,
               const size_t elements,
               ProblemType& problem) :
-      BaseType(routes, Neighbours::BothWays(routes), window,
-          window * mixing.Neighbours().size() + 1, iterate, elements, problem),
+      problem(problem),
+      node(routes, { Neighbours::BothWays(routes), window,
+          window * mixing.Neighbours().size() + 1, true }, elements, problem),
+      endpoint(node.Endpoint()),
       mixing(mixing),
       period(period),
       // All begin at the same model.
-      models(mixing.Neighbours().size(), std::vector<ElemType>(iterate,
-          iterate + elements)),
+      models(mixing.Neighbours().size(), std::vector<ElemType>(
+          problem.Iterate(), problem.Iterate() + elements)),
       dirty(mixing.Neighbours().size(), false)
   {
-    this->counts.vectorBound = models.size() * (1 + 2 * window) + 1;
+    endpoint.Counts().vectorBound = models.size() * (1 + 2 * window) + 1;
   }
+
+  dasgd::Node<ElemType, ProblemType>& Node() { return node; }
+  const dasgd::Node<ElemType, ProblemType>& Node() const { return node; }
 
   //! Compute one gradient, average if it is time to, and step along it.
   void Compute()
   {
-    this->Begin();
-    const bool now = (this->step % period == 0);
-    this->Guard([&]()
+    endpoint.BeginStep();
+    const bool now = (endpoint.Step() % period == 0);
+    node.Guard([&]()
     {
       ManifestEntry entry;
       if (problem.Compute(entry))
       {
-        this->Announce(entry, nullptr);
+        endpoint.Announce(entry, nullptr, problem.BatchPoints());
         if (now)
-          Average();
+          Average(problem.Iterate());
         problem.Step(double(problem.BatchPoints()));
-        problem.Applied(entry);
-        problem.Stepped();
+        node.ApplyOwn(entry);
       }
-      problem.Settle();
+      problem.CloseEpochs();
     });
     if (now)
       dirty.assign(dirty.size(), true);
-    this->Conclude();
+    node.Conclude(*this);
   }
 
   //! Keep a neighbour's model.
   void Receive(const std::uint8_t* bytes, const size_t size, const size_t from)
   {
-    this->Read(bytes, size, from);
-    if (frame.vector)
+    endpoint.Read(bytes, size, from);
+    if (const ElemType* model = endpoint.Frame().vector)
     {
-      std::copy(frame.vector, frame.vector + this->limits.elements,
-          models[this->LinkTo(from)].begin());
+      std::copy(model, model + endpoint.Elements(),
+          models[endpoint.LinkTo(from)].begin());
     }
-    this->Accept(false);
+    node.Accept(false, *this);
   }
 
- private:
-  using BaseType = Courier<SwiftWorker, ElemType, ProblemType>;
-  friend BaseType;
-  using typename BaseType::Box;
-  using BaseType::frame;
-  using BaseType::iterate;
-  using BaseType::pool;
-  using BaseType::problem;
-
-  size_t FixedVectors() const { return models.size(); }
-
   //! Nobody averages once all have finished.
-  bool Loads(const size_t link) const
-  { return dirty[link] && this->finalsMissing > 0; }
+  bool HasVector(const size_t link) const
+  { return dirty[link] && endpoint.FinalsMissing() > 0; }
 
-  void Load(const size_t link, Box& box, FrameHeader& header, Buffer&)
+  void PutVector(const size_t link, Outbox& box, FrameHeader& header, Buffer&)
   {
-    if (!Loads(link))
+    if (!HasVector(link))
       return;
-    box.buffer = pool.Take();
-    std::copy(iterate, iterate + this->limits.elements,
+    box.buffer = endpoint.Pool().Take();
+    std::copy(problem.Iterate(), problem.Iterate() + endpoint.Elements(),
         FrameVector<ElemType>(box.buffer));
-    header.elements = this->limits.elements;
+    header.elements = endpoint.Elements();
     dirty[link] = false;
   }
 
-  void Average()
+  size_t FixedVectors() const { return models.size(); }
+
+ private:
+  void Average(ElemType* iterate)
   {
-    const size_t elements = this->limits.elements;
+    const size_t elements = endpoint.Elements();
     const ElemType own = ElemType(mixing.Own());
     for (size_t i = 0; i < elements; ++i)
       iterate[i] *= own;
@@ -129,6 +123,9 @@ class SwiftWorker : public Courier<SwiftWorker<ElemType, ProblemType>, ElemType,
     }
   }
 
+  ProblemType& problem;
+  dasgd::Node<ElemType, ProblemType> node;
+  Endpoint<ElemType>& endpoint;
   Mixing mixing;
   size_t period;
   //! The latest model of each neighbour.
@@ -138,7 +135,7 @@ class SwiftWorker : public Courier<SwiftWorker<ElemType, ProblemType>, ElemType,
 };
 
 //! SWIFT as an algorithm; see Asynchronous.
-struct SwiftRule : PlainRule
+struct SwiftTraits : AlgorithmDefaults
 {
   static const char* Name() { return "SWIFT"; }
   static constexpr bool averages = true;
@@ -168,14 +165,13 @@ struct SwiftRule : PlainRule
   static auto Make(const Routes& routes,
                    const RunSettings& settings,
                    const Options& options,
-                   ElemType* iterate,
                    const size_t elements,
                    ProblemType& problem)
   {
     return std::make_unique<SwiftWorker<ElemType, ProblemType>>(
         routes, Mixing(settings.topology,
         routes.Ranks(), routes.Rank()), options.Period(),
-        settings.window, iterate, elements, problem);
+        settings.window, elements, problem);
   }
 
   //! Vectors that it may hold at a time.

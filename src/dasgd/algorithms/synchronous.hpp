@@ -12,7 +12,7 @@
 #include "outcome.hpp"
 #include "round_worker.hpp"
 #include "run.hpp"
-#include "run_settings.hpp"
+#include "algorithm_defaults.hpp"
 
 namespace dasgd {
 
@@ -26,17 +26,17 @@ void RunRounds(const MpiCommunicator& comm,
   using ElemType = std::remove_pointer_t<decltype(worker.Vector())>;
   Stopwatch watch(nullptr);
   RankReport& counts = worker.Counts();
-  std::vector<std::uint8_t> news(comm.Size() * worker.TheNews().size());
+  std::vector<std::uint8_t> messages(comm.Size() * worker.Message().size());
   worker.Start();
   while (!worker.Over())
   {
     worker.Compute();
     watch.Lap(counts.secondsComputing);
     // Here ranks wait for the slowest.
-    comm.ShareAll(worker.TheNews().data(), worker.TheNews().size(),
-        news.data(), crowded);
+    comm.ShareAll(worker.Message().data(), worker.Message().size(),
+        messages.data(), crowded);
     watch.Lap(counts.secondsIdle);
-    worker.Hear(news.data());
+    worker.ReceiveAll(messages.data());
     if (worker.Computed() && comm.Size() > 1)
     {
       comm.Sum(worker.Vector(), elements, crowded);
@@ -44,7 +44,7 @@ void RunRounds(const MpiCommunicator& comm,
       ++counts.framesReceived;
       const std::uint64_t bytes = AllreduceBytes(comm.Size(),
           elements * sizeof(ElemType)) + (comm.Size() - 1) *
-          worker.TheNews().size();
+          worker.Message().size();
       counts.bytesSent += bytes;
       counts.bytesReceived += bytes;
     }
@@ -56,20 +56,20 @@ void RunRounds(const MpiCommunicator& comm,
 /**
  * A synchronous algorithm.
  *
- * @tparam RuleType Says what is averaged when; see AllreduceRule.
+ * @tparam TraitsType Says what is averaged when; see AllreduceTraits.
  */
-template<typename RuleType>
+template<typename TraitsType>
 struct Synchronous
 {
-  using Rule = RuleType;
-  using Options = typename RuleType::Options;
+  using Traits = TraitsType;
+  using Options = typename TraitsType::Options;
 
-  static const char* Name() { return RuleType::Name(); }
+  static const char* Name() { return TraitsType::Name(); }
 
   static constexpr bool serves = false;
   static constexpr bool averages = false;
   //! Are gradients applied, so that they have a staleness?
-  static constexpr bool stale = (RuleType::averaged == Averaged::Gradients);
+  static constexpr bool stale = (TraitsType::averaged == Averaged::Gradients);
 
   static std::string TopologyName(const Topology&, const Options&)
   { return "all-reduce"; }
@@ -91,31 +91,28 @@ struct Synchronous
                                size_t,
                                size_t)
   {
-    const std::string complaint = OnlyOf(Name(), settings, false, false);
-    return complaint.empty() ? RuleType::Complaint(options) : complaint;
+    const std::string complaint = UnsupportedSetting(Name(), settings, false, false);
+    return complaint.empty() ? TraitsType::Complaint(options) : complaint;
   }
 
-  template<typename ElemType, typename ProblemType>
-  static Outcome Run(const MpiCommunicator& comm,
-                     const RunSettings& settings,
-                     const Options& options,
-                     ElemType* /* iterate */,
-                     const size_t elements,
-                     ProblemType& problem)
+  template<typename ProblemType>
+  static void Run(const MpiCommunicator& comm,
+                  const RunSettings& settings,
+                  const Options& options,
+                  const size_t elements,
+                  ProblemType& problem,
+                  Outcome& outcome)
   {
-    Outcome outcome;
     try
     {
-      RoundWorker<ElemType, ProblemType> worker(RuleType::averaged,
-          RuleType::Period(options), comm.Size(), comm.Rank(), elements,
-          problem);
-      if (settings.live)
-        *settings.live = &worker.Counts();
-      RunRounds(comm, settings.crowded, elements, worker);
-      if (settings.live)
-        *settings.live = nullptr;
+      RoundWorker<typename ProblemType::ElemType, ProblemType> worker(
+          TraitsType::averaged, TraitsType::Period(options), comm.Size(),
+          comm.Rank(), elements, problem);
+      {
+        const ShowCounts live(settings.live, worker.Counts(), outcome);
+        RunRounds(comm, settings.crowded, elements, worker);
+      }
       outcome.exception = worker.Exception();
-      outcome.counts = worker.Counts();
       outcome.stopped = (worker.Stop() != nullptr);
       if (outcome.stopped)
       {
@@ -128,12 +125,11 @@ struct Synchronous
       // What the user's code throws never gets here.
       comm.Abort(e.what());
     }
-    return outcome;
   }
 };
 
-using AllreduceAlgorithm = Synchronous<AllreduceRule>;
-using LocalAlgorithm = Synchronous<LocalRule>;
+using AllreduceAlgorithm = Synchronous<AllreduceTraits>;
+using LocalAlgorithm = Synchronous<LocalTraits>;
 
 } // namespace dasgd
 

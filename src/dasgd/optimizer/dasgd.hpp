@@ -93,8 +93,8 @@ class DASGD :
            MatType& iterate,
            CallbackTypes&&... callbacks)
   {
-    return Training<DasgdAlgorithm>::Optimize<DASGD, UpdatePolicyType,
-        DecayPolicyType, SeparableFunctionType, MatType, GradType>(*this, *this,
+    return Train<DasgdAlgorithm, GradType>(*this,
+        static_cast<Settings<UpdatePolicyType, DecayPolicyType>&>(*this),
         function, iterate, callbacks...);
   }
 

@@ -62,8 +62,8 @@ class Rival :
            MatType& iterate,
            CallbackTypes&&... callbacks)
   {
-    return Training<AlgorithmType>::template Optimize<Rival, UpdatePolicyType,
-        DecayPolicyType, SeparableFunctionType, MatType, GradType>(*this, *this,
+    return Train<AlgorithmType, GradType>(*this,
+        static_cast<Settings<UpdatePolicyType, DecayPolicyType>&>(*this),
         function, iterate, callbacks...);
   }
 

@@ -101,6 +101,9 @@ class Settings
   //! Modify the step size, or set it to AutoStep.
   double& StepSize() { return stepSize; }
 
+  //! Is the step left to AutoStep?
+  bool UsesAutoStep() const { return stepSize == AutoStep; }
+
   //! Get the batch size.
   size_t BatchSize() const { return batchSize; }
   //! Modify the batch size.
@@ -258,12 +261,12 @@ class Settings
       text << value;
       return text.str();
     };
-    if (stepSize != AutoStep && !(std::isfinite(stepSize) && stepSize >= 0))
+    if (!UsesAutoStep() && !(std::isfinite(stepSize) && stepSize >= 0))
     {
       return "StepSize() is " + number(stepSize) + ", but must be a finite "
           "number of at least 0, or AutoStep.";
     }
-    if (stepSize == AutoStep &&
+    if (UsesAutoStep() &&
         !std::is_same<UpdatePolicyType, ens::VanillaUpdate>::value)
     {
       return "StepSize() is AutoStep, which knows plain steps only, but the "
@@ -324,9 +327,9 @@ class Settings
   }
 
  private:
-  template<typename AlgorithmType>
+  template<typename TypesType>
   friend class Training;
-  template<typename AlgorithmType>
+  template<typename TypesType>
   friend class SimulatedTraining;
 
   double stepSize;

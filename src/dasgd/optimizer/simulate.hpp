@@ -20,208 +20,278 @@
 namespace dasgd {
 
 /**
- * The workings of Simulate().
+ * The workings of Simulate(): the phases of Optimize() for all ranks at once.
  *
- * @tparam AlgorithmType See Asynchronous and Synchronous.
+ * @tparam TypesType See TrainingTypes.
  */
-template<typename AlgorithmType>
+template<typename TypesType>
 class SimulatedTraining
 {
  public:
-  template<typename OptimizerType,
-           typename UpdatePolicyType,
-           typename DecayPolicyType,
-           typename SeparableFunctionType,
-           typename MatType,
-           typename CallbackType>
-  static typename MatType::elem_type Run(
-      OptimizerType& optimizer,
-      Settings<UpdatePolicyType, DecayPolicyType>& settings,
-      std::vector<SeparableFunctionType>& functions,
-      MatType& iterate,
-      const SimMachine& machineIn,
-      std::vector<CallbackType>& callbacksIn)
+  using AlgorithmType = typename TypesType::AlgorithmType;
+  using OptimizerType = typename TypesType::OptimizerType;
+  using SettingsType = typename TypesType::SettingsType;
+  using FunctionType = typename TypesType::FunctionType;
+  using MatType = typename TypesType::MatType;
+  using ElemType = typename TypesType::ElemType;
+  using ProblemType = typename TypesType::ProblemType;
+
+  SimulatedTraining(OptimizerType& optimizer,
+                    SettingsType& settings,
+                    MatType& iterate,
+                    const SimMachine& machineIn) :
+      optimizer(optimizer),
+      settings(settings),
+      options(optimizer),
+      iterate(iterate),
+      machine(machineIn)
   {
-    using ElemType = typename MatType::elem_type;
-    using BaseMatType = typename ens::MatTypeTraits<MatType>::BaseMatType;
-    using FunctionType = ens::Function<SeparableFunctionType, BaseMatType,
-        BaseMatType>;
-    using UpdateType = typename UpdatePolicyType::template Policy<BaseMatType,
-        BaseMatType>;
-    using DecayType = typename DecayPolicyType::template Policy<BaseMatType,
-        BaseMatType>;
-    using CallbacksType = Callbacks<OptimizerType, FunctionType, CallbackType>;
-    constexpr bool vanilla =
-        std::is_same<UpdatePolicyType, ens::VanillaUpdate>::value &&
-        std::is_same<DecayPolicyType, ens::NoDecay>::value;
-    using ProblemType = SeparableProblem<OptimizerType, FunctionType,
-        BaseMatType, UpdateType, DecayType, vanilla, CallbacksType>;
+    machine.window = settings.Window();
+    machine.format = settings.WireFormat();
+  }
 
-    static_assert(ensmallen::StepsAreDifferences<UpdatePolicyType>::value,
-        "dasgd: this update policy (ens::FTMLUpdate) sets the iterate anew in "
-        "every step instead of changing it, which would undo the steps of other "
-        "ranks; use another one, such as ens::AdamUpdate.");
-    // The same checks as in Optimize().
-    static_assert(std::is_same<BaseMatType, arma::Mat<ElemType>>::value,
-        "dasgd: the iterate must be a dense arma::mat or arma::fmat (or a "
-        "vector of either).");
-    ens::traits::CheckSeparableFunctionTypeAPI<FunctionType, BaseMatType,
-        BaseMatType>();
+  template<typename SeparableFunctionType, typename CallbackType>
+  ElemType Optimize(std::vector<SeparableFunctionType>& functionsIn,
+                    std::vector<CallbackType>& callbacksIn)
+  {
+    for (SeparableFunctionType& function : functionsIn)
+      functions.push_back(&static_cast<FunctionType&>(function));
+    // 1. Handshake.
+    Check(callbacksIn.size());
+    // 2. Start.
+    ChooseStepSize();
+    Start(callbacksIn);
+    // 3. to 5.: loop, facts, drain.
+    RunSettings run{ settings.Topology(), machine.window };
+    run.format = machine.format;
+    run.seed = Seed();
+    run.maxLead = settings.MaxLead();
+    auto simulation = Make(run);
+    if constexpr (synchronous)
+      simulation.Run();
+    else
+    {
+      if (settings.RecordHistory())
+        simulation.Record();
+      simulation.Run(std::numeric_limits<std::uint64_t>::max());
+    }
+    // 6. Agree.
+    const std::vector<double> deviations = MakeModelsEqual();
+    // 7. Return.
+    FillReport(simulation, deviations);
+    return Return(simulation);
+  }
 
-    const size_t ranks = functions.size();
-    SimMachine machine = machineIn;
-    machine.window = optimizer.Window();
-    machine.format = optimizer.WireFormat();
-    std::vector<size_t> points;
-    for (SeparableFunctionType& function : functions)
-      points.push_back(function.NumFunctions());
-    const typename AlgorithmType::Options options = optimizer;
-    Refuse(optimizer.Complaint());
-    if (!optimizer.CheckpointFile().empty())
+ private:
+  template<typename TraitsType>
+  static std::true_type IsSynchronous(const Synchronous<TraitsType>*);
+  static std::false_type IsSynchronous(...);
+  static constexpr bool synchronous = decltype(IsSynchronous(
+      static_cast<AlgorithmType*>(nullptr)))::value;
+
+  size_t Ranks() const { return functions.size(); }
+  std::uint64_t Seed() const { return settings.Seed() ? settings.Seed() : 1; }
+
+  void Check(const size_t callbackCount)
+  {
+    for (FunctionType* function : functions)
+      points.push_back(function->NumFunctions());
+    Refuse(settings.Complaint());
+    if (!settings.CheckpointFile().empty())
     {
       Refuse("Checkpoint() has a file, but on virtual time nothing is saved; "
           "leave it empty.");
     }
-    Refuse(Complaint(machine, points, callbacksIn.size(), optimizer.Data()));
-    for (size_t i = 0; i < ranks; ++i)
+    Refuse(Complaint(machine, points, callbackCount, settings.Data()));
+    for (size_t i = 0; i < Ranks(); ++i)
     {
-      Refuse(Training<AlgorithmType>::Complaint(settings, options, ranks, i,
+      Refuse(dasgd::Complaint<AlgorithmType>(settings, options, Ranks(), i,
           iterate.n_elem * sizeof(ElemType), points[i]));
     }
+  }
 
-    // As in Optimize().
-    const double givenStep = optimizer.StepSize();
-    double smoothness = optimizer.Smoothness();
-    std::string smoothnessFrom = (smoothness > 0) ? "given" : "";
-    const auto estimate = [&](const SmoothnessOptions& options)
+  //! The largest estimate of any rank; one knows as well as all if all have the
+  //! same data.
+  void Estimate(const SmoothnessOptions& how)
+  {
+    MatType start = iterate;
+    for (FunctionType* function : functions)
     {
-      MatType start = iterate;
-      for (SeparableFunctionType& function : functions)
-      {
-        smoothness = std::max(smoothness, EstimateSmoothness(function, start,
-            options));
-        if (optimizer.Data() == Data::Replicated)
-          break;
-      }
-      smoothnessFrom = "estimated at the start";
-    };
-    if (givenStep == AutoStep)
+      smoothness = std::max(smoothness, EstimateSmoothness(*function, start,
+          how));
+      if (settings.Data() == Data::Replicated)
+        break;
+    }
+    smoothnessFrom = "estimated at the start";
+  }
+
+  void ChooseStepSize()
+  {
+    givenStep = settings.StepSize();
+    automatic = settings.UsesAutoStep();
+    smoothness = settings.Smoothness();
+    smoothnessFrom = (smoothness > 0) ? "given" : "";
+    if (automatic)
     {
       if (smoothness == 0)
-        estimate(AutoStepOptions());
-      optimizer.StepSize() = AutoStepSize(optimizer, ranks, smoothness);
+        Estimate(AutoStepOptions());
+      settings.StepSize() = AutoStepSize(settings, Ranks(), smoothness);
     }
+    stepSize = settings.StepSize();
+  }
 
-    const std::uint64_t seed = optimizer.Seed() ? optimizer.Seed() : 1;
-    std::vector<BaseMatType> iterates(ranks, iterate), gradients(ranks,
-        BaseMatType(iterate.n_rows, iterate.n_cols, arma::fill::zeros)),
-        scratch(ranks);
-    std::deque<UpdateType> updates;
-    std::deque<DecayType> decays;
-    std::deque<CallbacksType> callbacks;
-    std::deque<ProblemType> problems;
-    std::vector<ElemType*> pointers;
-    std::vector<ProblemType*> all;
-    for (size_t i = 0; i < ranks; ++i)
+  //! All from rank 0's starting point, as callbacks leave it.
+  template<typename CallbackType>
+  void Start(std::vector<CallbackType>& callbacksIn)
+  {
+    Division division;
+    division.data = settings.Data();
+    division.sharing = settings.Sharing();
+    division.batchSize = settings.BatchSize();
+    division.held.assign(points.begin(), points.end());
+    RunLimits limits;
+    limits.maxIterations = settings.MaxIterations();
+    limits.tolerance = settings.Tolerance();
+    limits.shuffle = settings.Shuffle();
+    limits.inRounds = AlgorithmType::inRounds;
+
+    iterates.assign(Ranks(), iterate);
+    gradients.assign(Ranks(), MatType(iterate.n_rows, iterate.n_cols,
+        arma::fill::zeros));
+    scratch.resize(Ranks());
+    for (size_t i = 0; i < Ranks(); ++i)
     {
-      FunctionType& function = static_cast<FunctionType&>(functions[i]);
-      updates.emplace_back(optimizer.UpdatePolicy(), iterate.n_rows,
+      updates.emplace_back(settings.UpdatePolicy(), iterate.n_rows,
           iterate.n_cols);
-      decays.emplace_back(optimizer.DecayPolicy());
-      callbacks.emplace_back(optimizer, function, ranks, callbacksIn[i]);
-      problems.emplace_back(AlgorithmType::Name(),
-          optimizer, function,
-          iterates[i], gradients[i], scratch[i], updates[i], decays[i],
-          callbacks[i], Training<AlgorithmType>::Divide(settings, options,
-          points, i), ranks, i, seed, true);
-      all.push_back(&problems[i]);
-      if constexpr (AlgorithmType::inRounds)
-        problems[i].InRounds();
-      problems[i].BeginOptimization();
+      decays.emplace_back(settings.DecayPolicy());
+      callbacks.emplace_back(optimizer, *functions[i], Ranks(), callbacksIn[i]);
+      ranks.emplace_back(optimizer, *functions[i], iterates[i], gradients[i],
+          scratch[i], updates[i], decays[i], callbacks[i], Ranks(), i, Seed(),
+          false);
+      ranks[i].Begin(RunSnapshot::Start(division, Seed()), i,
+          ComputingRanks<AlgorithmType>(options, Ranks()), limits);
+      ranks[i].source.BeginOptimization();
     }
-    // As in Optimize(), rank 0's starting point is everyone's.
-    for (size_t i = 0; i < ranks; ++i)
-    {
-      std::copy(iterates[0].begin(), iterates[0].end(), iterates[i].begin());
-      pointers.push_back(iterates[i].memptr());
-    }
+    for (MatType& other : iterates)
+      std::copy(iterates[0].begin(), iterates[0].end(), other.begin());
+  }
 
-    for (size_t i = 0; i < ranks; ++i)
+  //! The simulation of all ranks.
+  auto Make(const RunSettings& run)
+  {
+    using TraitsType = typename AlgorithmType::Traits;
+    if constexpr (synchronous)
     {
-      if (Training<AlgorithmType>::Computes(settings, options, points, i))
-        continue;
-      for (ProblemType& problem : problems)
-        problem.Absent(i);
-    }
-
-    const double stepSize = optimizer.StepSize();
-    RunSettings run{ optimizer.Topology(), machine.window };
-    run.format = machine.format;
-    run.seed = seed;
-    run.maxLead = optimizer.MaxLead();
-    auto simulation = Make(run, options, machine, pointers, iterate.n_elem,
-        all);
-    if constexpr (!synchronous)
-    {
-      if (optimizer.RecordHistory())
-        simulation.Record();
-      simulation.Run(std::numeric_limits<std::uint64_t>::max());
+      using WorkerType = RoundWorker<ElemType, ProblemType>;
+      std::vector<std::unique_ptr<WorkerType>> workers;
+      for (size_t i = 0; i < Ranks(); ++i)
+      {
+        workers.push_back(std::make_unique<WorkerType>(TraitsType::averaged,
+            TraitsType::Period(options), Ranks(), i, iterate.n_elem,
+            *ranks[i].problem));
+      }
+      return RoundSimulation<ElemType, ProblemType>(std::move(workers),
+          iterate.n_elem, machine);
     }
     else
-      simulation.Run();
+    {
+      const auto make = [&](const Routes& routes)
+      {
+        return TraitsType::template Make<ElemType>(routes, run, options,
+            iterate.n_elem, *ranks[routes.Rank()].problem);
+      };
+      using WorkerType = typename decltype(make(
+          std::declval<const Routes&>()))::element_type;
+      return Simulation<ElemType, WorkerType>(AlgorithmType::Links(
+          run.topology, options, Ranks()), Ranks(), machine, make);
+    }
+  }
 
-    // Where models differ by nature, make them one.
-    std::vector<double> deviations(ranks, 0);
-    BaseMatType result = iterates[0];
+  //! What differs between the two kinds of simulation.
+  template<typename SimulationType>
+  static auto& CountsOf(SimulationType& simulation, const size_t rank)
+  {
+    if constexpr (synchronous)
+      return simulation.Worker(rank).Counts();
+    else
+      return simulation.Worker(rank).Node().Endpoint().Counts();
+  }
+
+  template<typename SimulationType>
+  static const Fact* StopOf(SimulationType& simulation, const size_t rank)
+  {
+    if constexpr (synchronous)
+      return simulation.Worker(rank).Stop();
+    else
+      return simulation.Worker(rank).Node().Endpoint().Stop();
+  }
+
+  template<typename SimulationType>
+  static std::exception_ptr ExceptionOf(SimulationType& simulation,
+                                        const size_t rank)
+  {
+    if constexpr (synchronous)
+      return simulation.Worker(rank).Exception();
+    else
+      return simulation.Worker(rank).Node().Exception();
+  }
+
+  //! Where models differ by nature, make them one; returns how far each was
+  //! off.
+  std::vector<double> MakeModelsEqual()
+  {
+    std::vector<double> deviations(Ranks(), 0);
+    result = iterates[0];
     if constexpr (AlgorithmType::averages)
     {
-      for (size_t i = 1; i < ranks; ++i)
+      for (size_t i = 1; i < Ranks(); ++i)
         result += iterates[i];
-      result /= ElemType(ranks);
+      result /= ElemType(Ranks());
     }
     if constexpr (AlgorithmType::serves)
       result = iterates[options.ServerRank()];
-    for (size_t i = 0; i < ranks && !AlgorithmType::serves; ++i)
+    for (size_t i = 0; i < Ranks() && !AlgorithmType::serves; ++i)
       deviations[i] = double(arma::abs(iterates[i] - result).max());
+    return deviations;
+  }
 
-    const size_t epochPoints = Training<AlgorithmType>::Divide(settings,
-        options, points, 0).EpochPoints();
-    dasgd::Report& report = settings.report;
-    report = Training<AlgorithmType>::Describe(settings, options,
-        settings.Topology(), ranks, iterate.n_elem, sizeof(ElemType),
-        epochPoints);
+  template<typename SimulationType>
+  void FillReport(SimulationType& simulation,
+                  const std::vector<double>& deviations)
+  {
+    Report& report = settings.report;
+    report = dasgd::Describe<AlgorithmType>(settings, options,
+        settings.Topology(), Ranks(), iterate.n_elem, sizeof(ElemType),
+        ranks[0].state->EpochPoints());
     report.seconds = simulation.Seconds();
     report.stepSize = stepSize;
-    report.autoStep = (givenStep == AutoStep);
-    if (report.outsideTheorem.empty() && optimizer.StepSize() != stepSize)
-      report.outsideTheorem = Training<AlgorithmType>::StepChanged();
-    optimizer.StepSize() = givenStep;
-    for (size_t i = 0; i < ranks; ++i)
+    report.autoStep = automatic;
+    if (report.outsideTheorem.empty() && settings.StepSize() != stepSize)
+      report.outsideTheorem = StepChanged();
+    settings.StepSize() = givenStep;
+    std::vector<const Fact*> stops;
+    for (size_t i = 0; i < Ranks(); ++i)
     {
-      RankReport counts = simulation.Worker(i).Counts();
+      RankReport counts = CountsOf(simulation, i);
       if constexpr (!synchronous)
         counts.peakVectors = simulation.PeakVectors(i);
       counts.deviation = deviations[i];
       report.ranks.push_back(counts);
+      stops.push_back(StopOf(simulation, i));
     }
-    std::vector<const Fact*> stops;
-    for (size_t i = 0; i < ranks; ++i)
-      stops.push_back(simulation.Worker(i).Stop());
     const Fact* stop = Strongest(stops);
     if (stop)
     {
-      report.reason = stop->reason;
-      report.stopRank = stop->origin;
-      report.stopStep = stop->count;
-      report.stopText = stop->text;
+      PutStop(*stop, report);
       if constexpr (synchronous)
         report.stopText = simulation.Worker(stop->origin).Text();
     }
-    if (report.reason == StopReason::NonFinite && vanilla && smoothness == 0)
+    if (report.reason == StopReason::NonFinite && TypesType::vanilla &&
+        smoothness == 0)
     {
       try
       {
-        estimate(AdviceOptions());
+        Estimate(AdviceOptions());
       }
       catch (const std::exception&)
       {
@@ -230,72 +300,30 @@ class SimulatedTraining
     }
     report.smoothness = smoothness;
     report.smoothnessFrom = smoothnessFrom;
-    report.objective = double(problems[0].Objective(stop != nullptr,
-        stop ? *stop : Fact()));
+    report.objective = double(ranks[0].state->Objective(stop != nullptr,
+        stop ? *stop : Fact(), ensmallen::keepsLastObjective));
     settings.history.clear();
     if constexpr (!synchronous)
       settings.history = simulation.History();
     if (!settings.history.empty())
       PutStaleness(HistoryStaleness(settings.history).Ranks(), report);
-    std::copy(result.begin(), result.end(), iterate.begin());
+  }
 
+  template<typename SimulationType>
+  ElemType Return(SimulationType& simulation)
+  {
+    std::copy(result.begin(), result.end(), iterate.begin());
     std::exception_ptr exception;
-    for (size_t i = 0; i < ranks; ++i)
+    for (size_t i = 0; i < Ranks(); ++i)
     {
       if (!exception)
-        exception = simulation.Worker(i).Exception();
+        exception = ExceptionOf(simulation, i);
       Guard(exception, [&]() { callbacks[i].EndOptimization(result); });
     }
     if (exception)
       std::rethrow_exception(exception);
-    PrintAdvice(report);
-    return ElemType(report.objective);
-  }
-
- private:
-  template<typename RuleType>
-  static std::true_type IsSynchronous(const Synchronous<RuleType>*);
-  static std::false_type IsSynchronous(...);
-  static constexpr bool synchronous = decltype(IsSynchronous(
-      static_cast<AlgorithmType*>(nullptr)))::value;
-
-  //! The simulation of all ranks.
-  template<typename ElemType, typename ProblemType>
-  static auto Make(const RunSettings& run,
-                   const typename AlgorithmType::Options& options,
-                   const SimMachine& machine,
-                   const std::vector<ElemType*>& iterates,
-                   const size_t elements,
-                   const std::vector<ProblemType*>& problems)
-  {
-    using RuleType = typename AlgorithmType::Rule;
-    const size_t ranks = problems.size();
-    if constexpr (synchronous)
-    {
-      using WorkerType = RoundWorker<ElemType, ProblemType>;
-      std::vector<std::unique_ptr<WorkerType>> workers;
-      for (size_t i = 0; i < ranks; ++i)
-      {
-        workers.push_back(std::make_unique<WorkerType>(RuleType::averaged,
-            RuleType::Period(options), ranks, i, elements, *problems[i]));
-      }
-      return RoundSimulation<ElemType, ProblemType>(std::move(workers),
-          elements, machine);
-    }
-    else
-    {
-      using WorkerType = typename decltype(RuleType::Make(
-          std::declval<const Routes&>(), run, options, iterates[0], elements,
-          *problems[0]))::element_type;
-      return Simulation<ElemType, ProblemType, WorkerType>(
-          AlgorithmType::Links(run.topology, options, ranks), ranks, machine,
-          [&](const Routes& routes)
-          {
-            const size_t rank = routes.Rank();
-            return RuleType::Make(routes, run, options, iterates[rank],
-                elements, *problems[rank]);
-          });
-    }
+    PrintAdvice(settings.report);
+    return ElemType(settings.report.objective);
   }
 
   static void Refuse(const std::string& complaint)
@@ -363,7 +391,54 @@ class SimulatedTraining
     }
     return "";
   }
+
+  OptimizerType& optimizer;
+  SettingsType& settings;
+  typename AlgorithmType::Options options;
+  MatType& iterate;
+  SimMachine machine;
+  std::vector<FunctionType*> functions;
+  std::vector<size_t> points;
+
+  double givenStep = 0;
+  double stepSize = 0;
+  bool automatic = false;
+  double smoothness = 0;
+  std::string smoothnessFrom;
+
+  std::vector<MatType> iterates;
+  std::vector<MatType> gradients;
+  std::vector<MatType> scratch;
+  std::deque<typename TypesType::UpdateType> updates;
+  std::deque<typename TypesType::DecayType> decays;
+  std::deque<typename TypesType::CallbacksType> callbacks;
+  std::deque<RankTraining<TypesType>> ranks;
+  MatType result;
 };
+
+//! Simulate(), with the optimizer's settings as its base.
+template<typename OptimizerType,
+         typename UpdatePolicyType,
+         typename DecayPolicyType,
+         typename SeparableFunctionType,
+         typename IterateType,
+         typename CallbackType>
+typename IterateType::elem_type SimulateWith(
+    OptimizerType& optimizer,
+    Settings<UpdatePolicyType, DecayPolicyType>& settings,
+    std::vector<SeparableFunctionType>& functions,
+    IterateType& iterate,
+    const SimMachine& machine,
+    std::vector<CallbackType>& callbacks)
+{
+  using TypesType = TrainingTypes<typename OptimizerType::Algorithm,
+      OptimizerType, UpdatePolicyType, DecayPolicyType, SeparableFunctionType,
+      IterateType, IterateType, CallbackType>;
+  TypesType::Check();
+  SimulatedTraining<TypesType> training(optimizer, settings,
+      static_cast<typename TypesType::MatType&>(iterate), machine);
+  return training.Optimize(functions, callbacks);
+}
 
 /**
  * Optimize() on virtual time: one process computes the gradients of all ranks,
@@ -393,8 +468,8 @@ typename MatType::elem_type Simulate(
     const SimMachine& machine,
     std::vector<CallbackType>& callbacks)
 {
-  return SimulatedTraining<typename OptimizerType::Algorithm>::Run(optimizer,
-      optimizer, functions, iterate, machine, callbacks);
+  return SimulateWith(optimizer, optimizer, functions, iterate, machine,
+      callbacks);
 }
 
 //! The same without callbacks.

@@ -8,10 +8,9 @@
 #ifndef DASGD_WIRE_CHECKPOINT_HPP
 #define DASGD_WIRE_CHECKPOINT_HPP
 
-#include "../core/fact.hpp"
 #include "../core/fingerprint.hpp"
-#include "../core/progress.hpp"
-#include "../core/random.hpp"
+#include "../core/staleness.hpp"
+#include "../run/run_snapshot.hpp"
 #include "byte_archive.hpp"
 
 #include <array>
@@ -26,11 +25,10 @@ class CheckpointError : public std::runtime_error
 };
 
 /**
- * Where a training is.  A model is its start minus the updates that it has
- * applied, so what any one rank knows at any moment between two of them is
- * enough to go on from, for any number of ranks.
+ * A training under way: the state of the run as one rank knows it, the model
+ * and what the update policy remembers, and what ties it to one training.
  */
-struct Checkpoint
+struct Checkpoint : RunSnapshot
 {
   //! What is trained, and in what kind of numbers.
   std::string algorithm;
@@ -38,43 +36,17 @@ struct Checkpoint
   std::uint64_t cols = 0;
   std::uint64_t elementBytes = 0;
 
-  //! How the work is divided, and how much of it is done.
-  Data data = Data::Replicated;
-  Sharing sharing = Sharing::Static;
-  std::uint64_t batchSize = 0;
-  //! Points that each rank holds.
-  std::vector<std::uint64_t> held;
-  Progress::State progress;
-  //! The objective of the epoch that was judged last, as the rule keeps it and
-  //! as it is returned; and whether there is one.
-  double judged = 0;
-  double lastObjective = 0;
-  bool hasLast = false;
-
-  //! The seed of the order of points, and how often they had been shuffled
-  //! before the work was divided.
-  std::uint64_t seed = 0;
-  std::uint64_t shuffled = 0;
   //! StepSize() as it was given, and as it is.
   double givenStep = 0;
   double stepSize = 0;
   //! Smoothness that AutoStep reckoned with, if it did.
   double smoothness = 0;
 
-  //! Gradients of each rank that this model has applied since the last resume;
-  //! and in all, with their points and the time that it took.
-  std::vector<std::uint64_t> version;
-  std::uint64_t gradients = 0;
-  std::uint64_t points = 0;
+  //! The time that it took, and the staleness of all gradients.
   double seconds = 0;
   StalenessMeter staleness;
   //! How often it was resumed.
   std::uint64_t resumes = 0;
-
-  //! Is the training over, and why?
-  bool finished = false;
-  StopReason reason = StopReason::Budget;
-  double stopValue = 0;
 
   //! What the data of rank 0 looks like.
   Fingerprint fingerprint;
@@ -94,13 +66,9 @@ struct Checkpoint
 
   std::uint64_t VectorBytes() const { return rows * cols * elementBytes; }
 
-  //! Is the work divided in the same way, so that a rank may go on where the
-  //! one of the same number was?
-  bool SameDivision(const Checkpoint& other) const
-  {
-    return data == other.data && sharing == other.sharing &&
-        batchSize == other.batchSize && held == other.held;
-  }
+  //! Where the run is.
+  RunSnapshot& Run() { return *this; }
+  const RunSnapshot& Run() const { return *this; }
 
   /**
    * The first tag that is not the same in both: its name, and its values here
@@ -129,64 +97,6 @@ struct Checkpoint
       }
     }
     return {};
-  }
-
-  //! Begin at the start, with the work divided as it says here.
-  void Start()
-  {
-    progress.points.assign(held.size(), 0);
-    progress.latest.assign(held.size(), 0);
-  }
-
-  //! Begin where another left off, with the work divided as it says here.
-  void Resume(const Checkpoint& from)
-  {
-    if (SameDivision(from))
-    {
-      progress = from.progress;
-      seed = from.seed;
-      shuffled = from.shuffled;
-    }
-    else
-    {
-      progress = from.progress.Redivide(held.size(), from.EpochPoints(),
-          EpochPoints());
-      seed = Mix(from.seed, from.points); // An order that has not been.
-    }
-    judged = from.judged;
-    lastObjective = from.lastObjective;
-    hasLast = from.hasLast;
-    if (from.givenStep == givenStep)
-    {
-      stepSize = from.stepSize;
-      smoothness = from.smoothness;
-    }
-    gradients = from.gradients;
-    points = from.points;
-    seconds = from.seconds;
-    staleness = from.staleness;
-    resumes = from.resumes + 1;
-    fingerprint = from.fingerprint;
-  }
-
-  /**
-   * What MaxIterations() is in the count of `progress`, which is another than
-   * that of the points that were visited if epochs have changed their length.
-   */
-  std::uint64_t Budget(const std::uint64_t maxIterations) const
-  {
-    const std::uint64_t known = progress.Known();
-    if (maxIterations == 0 || known == points)
-      return maxIterations;
-    return std::max<std::uint64_t>(1, known + ((maxIterations > points) ?
-        maxIterations - points : 0));
-  }
-
-  //! Points in one epoch.
-  std::uint64_t EpochPoints() const
-  {
-    return (data == Data::Sharded) ? std::accumulate(held.begin(), held.end(),
-        std::uint64_t(0)) : held.empty() ? 0 : held[0];
   }
 };
 

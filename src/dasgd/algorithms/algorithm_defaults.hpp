@@ -1,12 +1,13 @@
 /**
- * @file run_settings.hpp
+ * @file algorithm_defaults.hpp
  *
- * What an algorithm is told besides the problem.
+ * What an algorithm is told besides the problem, and what most of them have in
+ * common.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_ALGORITHMS_RUN_SETTINGS_HPP
-#define DASGD_ALGORITHMS_RUN_SETTINGS_HPP
+#ifndef DASGD_ALGORITHMS_ALGORITHM_DEFAULTS_HPP
+#define DASGD_ALGORITHMS_ALGORITHM_DEFAULTS_HPP
 
 #include "../core/history.hpp"
 #include "../core/rank_report.hpp"
@@ -42,17 +43,17 @@ struct RunSettings
 };
 
 /**
- * Is anything set that an algorithm does not know?  Better said than ignored.
+ * A setting that an algorithm does not support is an error, not ignored.
  *
  * @param name The algorithm.
  * @param topologies Does it run on any topology?
  * @param formats Does it write vectors in other formats, record histories and
  *     keep checkpoints?
  */
-inline std::string OnlyOf(const std::string& name,
-                          const RunSettings& settings,
-                          const bool topologies,
-                          const bool formats)
+inline std::string UnsupportedSetting(const std::string& name,
+                                      const RunSettings& settings,
+                                      const bool topologies,
+                                      const bool formats)
 {
   if (!topologies && settings.topology != Topology())
   {
@@ -78,10 +79,10 @@ inline std::string OnlyOf(const std::string& name,
 }
 
 /**
- * What most algorithms have in common; each says what differs.  A rule also has
- * a Name(), a Make() for the worker, and Vectors(), how many it may hold.
+ * The traits of most algorithms; each says what differs.  Traits also have a
+ * Name(), a Make() for the worker, and Vectors(), how many it may hold.
  */
-struct PlainRule
+struct AlgorithmDefaults
 {
   //! Are models averaged in the end?
   static constexpr bool averages = false;

@@ -1,0 +1,150 @@
+/**
+ * @file describe.hpp
+ *
+ * Settings of a run: what is wrong with them, and what a report says of them.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_OPTIMIZER_DESCRIBE_HPP
+#define DASGD_OPTIMIZER_DESCRIBE_HPP
+
+#include "../algorithms/asynchronous.hpp"
+#include "../core/report.hpp"
+#include "../core/theory.hpp"
+#include "settings.hpp"
+
+namespace dasgd {
+
+//! Is it the paper's algorithm?  The theorem speaks of no other, and there is a
+//! model in every rank that a run can continue from.
+template<typename AlgorithmType>
+constexpr bool IsDasgd = std::is_same<AlgorithmType, DasgdAlgorithm>::value;
+
+//! Why the theorem does not cover a run whose step did not stay the same.
+inline const char* StepChanged()
+{
+  return "it covers plain steps of a fixed size, but a callback changed "
+      "StepSize()";
+}
+
+//! What a report says of the settings of a run.
+template<typename AlgorithmType,
+         typename UpdatePolicyType,
+         typename DecayPolicyType>
+Report Describe(
+    const Settings<UpdatePolicyType, DecayPolicyType>& settings,
+    const typename AlgorithmType::Options& options,
+    const dasgd::Topology& topology,
+    const size_t ranks,
+    const size_t elements,
+    const size_t elementBytes,
+    const size_t epochPoints)
+{
+  dasgd::Report report;
+  report.algorithm = AlgorithmType::Name();
+  report.topology = AlgorithmType::TopologyName(topology, options);
+  report.finalModel = AlgorithmType::FinalModel(options);
+  report.dynamicHelps = AlgorithmType::independent;
+  report.measuresStaleness = AlgorithmType::stale;
+  report.measuresDeviation = !AlgorithmType::serves;
+  report.wireFormat = settings.WireFormat().Name();
+  report.data = settings.Data();
+  report.sharing = settings.Sharing();
+  report.elements = elements;
+  report.elementBytes = elementBytes;
+  report.epochPoints = epochPoints;
+  report.maxIterations = settings.MaxIterations();
+  report.stepSize = settings.StepSize();
+  report.stepScale = StepScale(settings.BatchSize());
+  if constexpr (!IsDasgd<AlgorithmType>)
+  {
+    report.outsideTheorem = "it covers DASGD";
+    return report;
+  }
+  const theory::StalenessPair expected = theory::ExpectedStaleness(
+      topology, ranks);
+  report.expectedAverage = expected.average;
+  report.expectedMax = expected.max;
+  report.expectedFromPaper = expected.fromPaper;
+  const bool plain = std::is_same<UpdatePolicyType, ens::VanillaUpdate>::value;
+  const bool fixed = std::is_same<DecayPolicyType, ens::NoDecay>::value;
+  if (!plain || !fixed)
+  {
+    report.outsideTheorem = "it covers plain steps of a fixed size, this run "
+        "has " + (plain ? "" : TypeName<UpdatePolicyType>()) +
+        (plain || fixed ? "" : " and ") +
+        (fixed ? "" : TypeName<DecayPolicyType>());
+  }
+  return report;
+}
+
+//! What is wrong with a rank's settings, or nothing.
+template<typename AlgorithmType, typename SettingsType>
+std::string Complaint(
+    const SettingsType& settings,
+    const typename AlgorithmType::Options& options,
+    const size_t ranks,
+    const size_t rank,
+    const size_t vectorBytes,
+    const size_t points)
+{
+  const std::string complaint = settings.Complaint();
+  if (!complaint.empty())
+    return complaint;
+  if (!IsDasgd<AlgorithmType> && settings.UsesAutoStep())
+  {
+    return "StepSize() is AutoStep, which knows DASGD only; give a number.";
+  }
+  if (vectorBytes == 0)
+    return "the iterate has no elements; give it the shape of the model.";
+  const bool sharded = (settings.Data() == Data::Sharded);
+  const bool computes = AlgorithmType::Computes(options, ranks, rank);
+  if (sharded && !computes && points > 0)
+  {
+    return "this rank holds " + std::to_string(points) + " points, but it is "
+        "ServerRank() and visits none; give them to other ranks.";
+  }
+  if (points == 0 && (computes || !sharded))
+  {
+    return "there is no data (NumFunctions() is 0); give this rank at least "
+        "one point.";
+  }
+  try
+  {
+    settings.Topology().Check(ranks);
+  }
+  catch (const std::exception& e)
+  {
+    return e.what();
+  }
+  RunSettings run{ settings.Topology(), settings.Window() };
+  run.format = settings.WireFormat();
+  RankHistory log(1);
+  run.history = settings.RecordHistory() ? &log : nullptr;
+  run.checkpoint = !settings.CheckpointFile().empty();
+  return AlgorithmType::Complaint(run, options, ranks, rank, vectorBytes);
+}
+
+//! Which ranks compute gradients?
+template<typename AlgorithmType>
+std::vector<bool> ComputingRanks(const typename AlgorithmType::Options& options,
+                                 const size_t ranks)
+{
+  std::vector<bool> computing(ranks);
+  for (size_t i = 0; i < ranks; ++i)
+    computing[i] = AlgorithmType::Computes(options, ranks, i);
+  return computing;
+}
+
+//! What a report says of the reason to stop.
+inline void PutStop(const Fact& stop, Report& report)
+{
+  report.reason = stop.reason;
+  report.stopRank = stop.origin;
+  report.stopStep = stop.count;
+  report.stopText = stop.text;
+}
+
+} // namespace dasgd
+
+#endif

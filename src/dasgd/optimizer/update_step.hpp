@@ -1,0 +1,180 @@
+/**
+ * @file update_step.hpp
+ *
+ * What a step does to the iterate: the update and decay policies.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_OPTIMIZER_UPDATE_STEP_HPP
+#define DASGD_OPTIMIZER_UPDATE_STEP_HPP
+
+#include "../core/vector_ops.hpp"
+#include "../wire/checkpoint.hpp"
+#include "ensmallen.hpp"
+#include "policy_memory.hpp"
+
+namespace dasgd {
+
+/**
+ * Steps of one rank.
+ *
+ * @tparam OptimizerType Where StepSize() is read, at each step: callbacks may
+ *     change it.
+ * @tparam UpdateType Instantiated update policy.
+ * @tparam DecayType Instantiated decay policy.
+ * @tparam vanilla Is the update policy the paper's, without decay?
+ */
+template<typename OptimizerType,
+         typename MatType,
+         typename UpdateType,
+         typename DecayType,
+         bool vanilla>
+class UpdateStep
+{
+ public:
+  using ElemType = typename MatType::elem_type;
+
+  //! @param scratch For policies other than the paper's, to form an update in
+  //!     while all links are busy.
+  UpdateStep(OptimizerType& optimizer,
+             MatType& iterate,
+             MatType& gradient,
+             MatType& scratch,
+             UpdateType& updatePolicy,
+             DecayType& decayPolicy) :
+      optimizer(optimizer),
+      iterate(iterate),
+      gradient(gradient),
+      scratch(scratch),
+      updatePolicy(updatePolicy),
+      decayPolicy(decayPolicy)
+  { }
+
+  //! Nobody to send updates to: the very code that ens::SGD runs.
+  void Apply(const double points, const double scale = 1)
+  {
+    updatePolicy.Update(iterate, scale * ensmallen::Step(optimizer.StepSize(),
+        points), gradient);
+  }
+
+  //! The same, on one of several ranks; false if the result is not finite.
+  bool ApplyFinite(const double points, const double scale)
+  {
+    Apply(points, scale);
+    return vanilla || AllFinite(iterate.memptr(), iterate.n_elem);
+  }
+
+  /**
+   * Apply the update of the gradient, and say where that update stands.
+   *
+   * @param out Where it is to stand, or null.
+   * @return False if it is not finite.
+   */
+  bool ApplyAndShow(const double points, ElemType* out, const ElemType*& update)
+  {
+    const size_t elements = iterate.n_elem;
+    if constexpr (vanilla)
+    {
+      // Without a buffer to form it in, the update takes the gradient's place.
+      update = out ? out : gradient.memptr();
+      FormAndApply(iterate.memptr(), gradient.memptr(),
+          const_cast<ElemType*>(update), ElemType(ensmallen::Step(
+          optimizer.StepSize(), points)), elements);
+      return true;
+    }
+    else
+    {
+      // Whatever the policy does, its update is what it has subtracted.
+      if (!out)
+      {
+        scratch.set_size(iterate.n_rows, iterate.n_cols);
+        out = scratch.memptr();
+      }
+      update = out;
+      std::memcpy(out, iterate.memptr(), elements * sizeof(ElemType));
+      Apply(points);
+      if (!AllFinite(iterate.memptr(), elements))
+      {
+        std::memcpy(iterate.memptr(), out, elements * sizeof(ElemType));
+        return false;
+      }
+      Subtract(out, iterate.memptr(), elements);
+      return true;
+    }
+  }
+
+  void Decay()
+  { decayPolicy.Update(iterate, optimizer.StepSize(), gradient); }
+
+  double StepSize() const { return optimizer.StepSize(); }
+
+  //! Does the policy remember something that a checkpoint will not hold?
+  static constexpr bool Forgets()
+  { return !Remembers() && !std::is_empty<UpdateType>::value; }
+
+  //! Where model and policy are, for a checkpoint.
+  void Save(Checkpoint& to)
+  {
+    const auto bytes = [](const auto* elements)
+    { return reinterpret_cast<const std::uint8_t*>(elements); };
+    to.stepSize = optimizer.StepSize();
+    to.vectors.assign(1, bytes(iterate.memptr()));
+    to.policyNumbers.clear();
+    if constexpr (Remembers())
+    {
+      memory::Visit(updatePolicy, [&](auto& member)
+      {
+        if constexpr (arma::is_arma_type<std::decay_t<decltype(member)>>::value)
+          to.vectors.push_back(bytes(member.memptr()));
+        else
+          to.policyNumbers.push_back(member);
+      });
+      to.policy = PolicyName();
+    }
+    to.policyVectors = to.vectors.size() - 1;
+  }
+
+  //! The policy remembers what it did; another policy starts afresh.
+  void Restore(const Checkpoint& from)
+  {
+    (void) from;
+    if constexpr (Remembers())
+    {
+      if (from.policy != PolicyName())
+        return;
+      size_t vector = 0, number = 0;
+      memory::Visit(updatePolicy, [&](auto& member)
+      {
+        if constexpr (arma::is_arma_type<std::decay_t<decltype(member)>>::value)
+        {
+          if (++vector < from.vectors.size())
+          {
+            member.set_size(iterate.n_rows, iterate.n_cols);
+            std::memcpy(member.memptr(), from.vectors[vector],
+                size_t(from.VectorBytes()));
+          }
+        }
+        else if (number < from.policyNumbers.size())
+          member = size_t(from.policyNumbers[number++]);
+      });
+    }
+  }
+
+ private:
+  //! Can the policy's state be saved?
+  static constexpr bool Remembers()
+  { return memory::Exists<memory::Member<UpdateType, 0>>::value; }
+
+  static std::string PolicyName() { return typeid(UpdateType).name(); }
+
+  OptimizerType& optimizer;
+  MatType& iterate;
+  MatType& gradient;
+  MatType& scratch;
+  UpdateType& updatePolicy;
+  DecayType& decayPolicy;
+};
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,287 @@
+/**
+ * @file endpoint.hpp
+ *
+ * One rank's end of the protocol of asynchronous runs: frames, manifests and
+ * facts, and how all come to an end.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_PROTOCOL_ENDPOINT_HPP
+#define DASGD_PROTOCOL_ENDPOINT_HPP
+
+#include "../core/history.hpp"
+#include "../core/rank_report.hpp"
+#include "../core/routes.hpp"
+#include "../core/staleness.hpp"
+#include "../wire/frame.hpp"
+#include "outbox.hpp"
+#include "termination.hpp"
+
+namespace dasgd {
+
+//! Who frames are sent to, and who they come from; both ascending.
+struct Neighbours
+{
+  std::vector<size_t> sendTo;
+  std::vector<size_t> receiveFrom;
+
+  //! Those that the routes lead to.
+  static Neighbours Of(const Routes& routes)
+  { return { routes.SendTo(), routes.ReceiveFrom() }; }
+
+  //! The same, with every link in both directions.
+  static Neighbours BothWays(const Routes& routes)
+  { return { routes.BothWays(), routes.BothWays() }; }
+};
+
+//! How an algorithm uses an endpoint.
+struct EndpointOptions
+{
+  Neighbours neighbours;
+  //! Frames under way to each neighbour.
+  size_t window = 2;
+  //! Frames that can be in use at a time.
+  size_t maxBuffers = 0;
+  //! Do manifests wait for a vector to go with, and are they relayed without
+  //! version vectors, which only receivers that apply gradients need?
+  bool lazy = true;
+};
+
+/**
+ * Manifests (which gradients there are) and facts (final counts, reasons to
+ * stop) travel over the routes of the topology, each exactly once and in the
+ * order of their origin, in the same frames as the vectors.  A rank leaves once
+ * it knows the final count of all others, has passed everything on, and has the
+ * last frame of each neighbour.
+ *
+ * It has no clock and no thread and knows neither MPI nor what the vectors are:
+ * a worker owns it, and says what they are when a frame is sent (see Send()).
+ */
+template<typename ElemType>
+class Endpoint
+{
+ public:
+  /**
+   * @param routes The routes of this rank.
+   * @param elements Elements of the model.
+   * @param version Gradients of each origin that are known here; counted here.
+   */
+  Endpoint(const dasgd::Routes& routes,
+           const EndpointOptions& options,
+           size_t elements,
+           VersionVector& version);
+
+  //! Make room for the largest manifests that there can be, so that nothing is
+  //! allocated on the way.
+  void Reserve();
+
+  //
+  // Frames that arrive.
+  //
+
+  //! Read a frame that came from a neighbour; throws WireError if it cannot be.
+  void Read(const std::uint8_t* bytes, size_t size, size_t from);
+
+  //! The frame that was read last.
+  DecodedFrame<ElemType>& Frame() { return frame; }
+  const DecodedFrame<ElemType>& Frame() const { return frame; }
+
+  //! The channels that it is to be passed on to.
+  const std::vector<size_t>& Onward() const;
+
+  /**
+   * Pass its manifest and its facts on, and count its gradients.
+   *
+   * @param measure Are its gradients applied here, so that their staleness can
+   *     be measured?
+   */
+  void Relay(bool measure);
+
+  //! Have so many frames arrived in a row that it is time to compute, even
+  //! though there are more?
+  bool Starved() const { return inARow >= sweep; }
+
+  //
+  // What this rank has to say.
+  //
+
+  //! A step begins here.
+  void BeginStep()
+  {
+    inARow = 0;
+    step = version[routes.Rank()] + 1;
+  }
+
+  //! The same for a gradient of another rank.
+  void CountStep() { ++step; }
+  std::uint64_t Step() const { return step; }
+
+  /**
+   * Announce a gradient of this rank to all others.
+   *
+   * @param entry What it is; who computed it is filled in.
+   * @param at The version of the model that it was computed at, or null if that
+   *     means nothing to anybody.
+   * @param points Points that it is of.
+   */
+  void Announce(ManifestEntry& entry, const std::uint64_t* at, size_t points);
+
+  //! Ask all to stop, with the reason, value and text of a fact.
+  void AskToStop(Fact fact);
+  //! Has this rank asked?  Once is enough, and all that there is room for in a
+  //! frame.
+  bool Asked() const { return asked; }
+
+  //! This rank computes no more, and has nothing else to say but that it may
+  //! ask to stop.
+  void BroadcastFinal();
+  bool FinalSent() const { return finalSent; }
+
+  /**
+   * Hand to the transport what it has room for.
+   *
+   * @tparam TransportType Has `bool CanSend(link)` and
+   *     `void Send(link, Buffer&&, bytes)`.
+   * @tparam VectorsType Has `bool HasVector(link)`: does a vector wait for this
+   *     link, whatever else does?  And `void PutVector(link, Outbox&,
+   *     FrameHeader&, Buffer& rest)`: put into the frame what goes with it, and
+   *     say so in the header; `rest`, if it is set, stays in the outbox.
+   * @return False if frames wait for room and none could be sent.
+   */
+  template<typename TransportType, typename VectorsType>
+  bool Send(TransportType& transport, VectorsType& vectors);
+
+  //
+  // The end.
+  //
+
+  //! Ranks that have not told their final count yet.
+  size_t FinalsMissing() const { return termination.FinalsMissing(); }
+  //! Why the run ended, as far as this rank knows; null before that.  All must
+  //! agree on the Strongest() in the end.
+  const Fact* Stop() const { return termination.Stop(); }
+
+  //! Is everything of everybody here?  Then frames are marked as the last.
+  void SetComplete(const bool now) { complete = now; }
+  //! Has everything been passed on, and all that was to come arrived?  This rank
+  //! may leave once its frames have been delivered.
+  bool Done() const { return complete && lastsToSend == 0 && lastsToCome == 0; }
+
+  //
+  // What workers and drivers look at.
+  //
+
+  //! The outbox of a channel.
+  Outbox& Box(const size_t channel) { return boxes[channel]; }
+  const Outbox& Box(const size_t channel) const { return boxes[channel]; }
+  //! Outboxes of a link that have something to send.
+  size_t Waiting(const size_t link) const { return waiting[link]; }
+
+  //! A link is an index into the first of these.
+  const std::vector<size_t>& SendTo() const { return neighbours.sendTo; }
+  const std::vector<size_t>& ReceiveFrom() const
+  { return neighbours.receiveFrom; }
+  //! The link to a rank that a frame came from, if links go both ways.
+  size_t LinkTo(const size_t peer) const
+  {
+    return size_t(std::lower_bound(neighbours.sendTo.begin(),
+        neighbours.sendTo.end(), peer) - neighbours.sendTo.begin());
+  }
+
+  const dasgd::Routes& Routes() const { return routes; }
+  size_t Elements() const { return limits.elements; }
+  //! How many gradients of each origin are known here.
+  const VersionVector& Version() const { return version; }
+
+  //! Frames come from here; the transport gives them back.
+  BufferPool& Pool() { return pool; }
+  const BufferPool& Pool() const { return pool; }
+  //! How many of them are in use at a time at most.
+  size_t MaxBuffers() const { return maxBuffers; }
+
+  RankReport& Counts() { return counts; }
+  const RankReport& Counts() const { return counts; }
+
+  //! Record from now on what happens; whoever drives the worker says when.
+  void Record(RankHistory& log) { history = &log; }
+  //! Where that is recorded, or null.
+  RankHistory* History() { return history; }
+
+ private:
+  //! The class of frames on links that no route takes: no news come with them.
+  static constexpr std::uint32_t noRoute = 0xffffffff;
+
+  //! An outbox that is about to get something.
+  Outbox& Open(size_t channel);
+  //! Put a fact into the outboxes of some channels.
+  void Post(const Fact& fact, const std::vector<size_t>& channels);
+  //! Send a fact of this rank to all others.
+  void Broadcast(const Fact& fact);
+
+  /**
+   * Is there news that must not wait?  Where vectors are sent anyway, the
+   * gradients of a manifest go with the next, so that they cost no messages of
+   * their own; but not for too long, since progress is judged by them.
+   */
+  bool HasNews(const size_t link) const
+  {
+    return waiting[link] > 0 && (!lazy || urgent[link] || held[link] >= 16);
+  }
+
+  std::uint32_t ClassOf(const size_t box) const
+  {
+    return (box < routes.Channels().size()) ?
+        std::uint32_t(routes.Channels()[box].routeClass) : noRoute;
+  }
+
+  //! The next outbox of a link, in turn, that has something.
+  size_t NextBox(size_t link);
+
+  const dasgd::Routes& routes;
+  Neighbours neighbours;
+  FrameLimits<ElemType> limits;
+  VersionVector& version;
+  bool lazy;
+  BufferPool pool;
+  size_t maxBuffers;
+
+  //! One for each channel, then one for each link that no route takes.
+  std::vector<Outbox> boxes;
+  //! Per outbox, its link.
+  std::vector<size_t> linkOf;
+  //! Per link: its outboxes, how many of them have something to send, and the
+  //! one whose turn is next.
+  std::vector<std::vector<size_t>> boxesOf;
+  std::vector<size_t> waiting;
+  std::vector<size_t> turn;
+  //! Per link: gradients that wait to be announced, and whether a fact waits.
+  std::vector<size_t> held;
+  std::vector<bool> urgent;
+  std::vector<bool> lastSent;
+  size_t lastsToSend;
+  size_t lastsToCome;
+
+  //! Frames since the last gradient, and how many can be waiting at a time: as
+  //! many as are received and as are under way.
+  size_t inARow = 0;
+  size_t sweep;
+  //! The last step that was begun here.
+  std::uint64_t step = 0;
+
+  Termination termination;
+  bool asked = false;
+  bool finalSent = false;
+  bool complete = false;
+
+  DecodedFrame<ElemType> frame;
+  //! Scratch: the version vector as a frame's manifest goes on.
+  VersionVector due;
+  RankReport counts;
+  RankHistory* history = nullptr;
+};
+
+} // namespace dasgd
+
+#include "endpoint_impl.hpp"
+
+#endif

@@ -1,0 +1,314 @@
+/**
+ * @file endpoint_impl.hpp
+ *
+ * Implementation of one rank's end of the protocol.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_PROTOCOL_ENDPOINT_IMPL_HPP
+#define DASGD_PROTOCOL_ENDPOINT_IMPL_HPP
+
+// In case it hasn't been included yet.
+#include "endpoint.hpp"
+
+#include <utility>
+
+namespace dasgd {
+
+template<typename ElemType>
+Endpoint<ElemType>::Endpoint(const dasgd::Routes& routes,
+                             const EndpointOptions& options,
+                             const size_t elements,
+                             VersionVector& version) :
+    routes(routes),
+    neighbours(options.neighbours),
+    limits{routes.Ranks(), elements},
+    version(version),
+    lazy(options.lazy),
+    pool(limits.MaxBytes()),
+    maxBuffers(options.maxBuffers),
+    boxes(routes.Channels().size()),
+    linkOf(routes.Channels().size()),
+    boxesOf(neighbours.sendTo.size()),
+    waiting(neighbours.sendTo.size(), 0),
+    turn(neighbours.sendTo.size(), 0),
+    held(neighbours.sendTo.size(), 0),
+    urgent(neighbours.sendTo.size(), false),
+    lastSent(neighbours.sendTo.size(), false),
+    lastsToSend(neighbours.sendTo.size()),
+    lastsToCome(neighbours.receiveFrom.size()),
+    sweep(2 * options.window * neighbours.receiveFrom.size()),
+    termination(routes.Ranks()),
+    frame(routes.Ranks())
+{
+  for (size_t link = 0; link < boxesOf.size(); ++link)
+  {
+    for (size_t i = 0; i < routes.Channels().size(); ++i)
+    {
+      if (routes.SendTo()[routes.Channels()[i].link] ==
+          neighbours.sendTo[link])
+      {
+        boxesOf[link].push_back(i);
+        linkOf[i] = link;
+      }
+    }
+    if (boxesOf[link].empty())
+    {
+      boxesOf[link].push_back(boxes.size());
+      boxes.emplace_back();
+      linkOf.push_back(link);
+    }
+  }
+  for (Outbox& box : boxes)
+    box.manifest = Manifest(routes.Ranks());
+}
+
+template<typename ElemType>
+void Endpoint<ElemType>::Reserve()
+{
+  const size_t entries = Manifest::MaxEntries(routes.Ranks());
+  for (Outbox& box : boxes)
+    box.manifest.Reserve(entries);
+  frame.manifest.Reserve(entries);
+  pool.Reserve(maxBuffers);
+}
+
+template<typename ElemType>
+void Endpoint<ElemType>::Read(const std::uint8_t* bytes,
+                              const size_t size,
+                              const size_t from)
+{
+  DecodeFrame(bytes, size, limits, frame);
+  const bool news = !frame.manifest.Empty() || !frame.facts.empty();
+  if (!routes.Knows(frame.header.routeClass) &&
+      (news || frame.header.routeClass != noRoute))
+  {
+    throw WireError("a frame of " + std::to_string(size) + " bytes has route "
+        "class " + std::to_string(frame.header.routeClass) +
+        ", which does not pass rank " + std::to_string(routes.Rank()));
+  }
+  due = version;
+  for (const ManifestEntry& entry : frame.manifest.Entries())
+  {
+    if (entry.first != due[entry.origin] + 1)
+    {
+      throw WireError("a frame's manifest is out of order: gradient " +
+          std::to_string(entry.first) + " of rank " +
+          std::to_string(entry.origin) + " came where gradient " +
+          std::to_string(due[entry.origin] + 1) + " was due");
+    }
+    due[entry.origin] += entry.count;
+  }
+  if (frame.header.last && lastsToCome == 0)
+    throw WireError("more last frames came than there are neighbours");
+
+  ++inARow;
+  ++counts.framesReceived;
+  counts.bytesReceived += frame.header.frameBytes;
+  if (history)
+    history->Apply(from, frame.header.frameBytes, frame.manifest.Entries());
+  if (frame.header.last)
+    --lastsToCome;
+}
+
+template<typename ElemType>
+const std::vector<size_t>& Endpoint<ElemType>::Onward() const
+{
+  static const std::vector<size_t> nowhere;
+  return routes.Knows(frame.header.routeClass) ?
+      routes.Forward(frame.header.routeClass) : nowhere;
+}
+
+template<typename ElemType>
+void Endpoint<ElemType>::Relay(const bool measure)
+{
+  const std::vector<size_t>& onward = Onward();
+  if (!frame.manifest.Empty())
+  {
+    for (const size_t channel : onward)
+    {
+      Outbox& box = Open(channel);
+      if (lazy)
+      {
+        // Nobody beyond measures staleness, and version vectors would be the
+        // most of what is sent.
+        for (ManifestEntry entry : frame.manifest.Entries())
+        {
+          entry.versioned = false;
+          box.manifest.Add(entry, nullptr);
+        }
+      }
+      else
+        box.manifest.Add(frame.manifest);
+      held[linkOf[channel]] += frame.manifest.Entries().size();
+    }
+
+    const std::vector<ManifestEntry>& entries = frame.manifest.Entries();
+    for (size_t i = 0; i < entries.size(); ++i)
+    {
+      if (measure && entries[i].versioned)
+      {
+        counts.staleness.Add(Staleness(version.data(),
+            frame.manifest.Version(i), routes.Ranks()));
+      }
+      else if (measure)
+      {
+        counts.staleness.Skip(entries[i].count);
+      }
+      version[entries[i].origin] += entries[i].count;
+    }
+    counts.applied += frame.manifest.Gradients();
+    counts.largestFrame = std::max(counts.largestFrame,
+        frame.manifest.Gradients());
+  }
+
+  for (const Fact& fact : frame.facts)
+  {
+    Post(fact, onward);
+    termination.Receive(fact, version);
+  }
+}
+
+template<typename ElemType>
+void Endpoint<ElemType>::Announce(ManifestEntry& entry,
+                                  const std::uint64_t* at,
+                                  const size_t points)
+{
+  entry.origin = std::uint32_t(routes.Rank());
+  entry.first = version[routes.Rank()] + 1;
+  entry.versioned = (at != nullptr);
+  for (const size_t channel : routes.Emit())
+  {
+    Outbox& box = Open(channel);
+    box.manifest.Add(entry, at);
+    ++box.own;
+    ++held[linkOf[channel]];
+  }
+  ++version[routes.Rank()];
+  ++counts.computed;
+  ++counts.applied;
+  counts.points += points;
+}
+
+template<typename ElemType>
+void Endpoint<ElemType>::AskToStop(Fact fact)
+{
+  asked = true;
+  fact.kind = Fact::Kind::Stop;
+  fact.origin = std::uint32_t(routes.Rank());
+  fact.count = step;
+  // Once all have told their final counts, nobody computes: there is nothing to
+  // stop, and neighbours may have left.
+  if (FinalsMissing() > 0)
+    Broadcast(fact);
+  else
+    termination.Receive(fact, version);
+}
+
+template<typename ElemType>
+void Endpoint<ElemType>::BroadcastFinal()
+{
+  finalSent = true;
+  Fact fact;
+  fact.origin = std::uint32_t(routes.Rank());
+  fact.count = version[routes.Rank()];
+  Broadcast(fact);
+}
+
+template<typename ElemType>
+size_t Endpoint<ElemType>::NextBox(const size_t link)
+{
+  const std::vector<size_t>& own = boxesOf[link];
+  size_t chosen = own[turn[link]];
+  for (size_t i = 0; i < own.size() && waiting[link] > 0; ++i)
+  {
+    chosen = own[(turn[link] + i) % own.size()];
+    if (!boxes[chosen].Empty())
+      break;
+  }
+  turn[link] = (turn[link] + 1) % own.size();
+  return chosen;
+}
+
+template<typename ElemType>
+template<typename TransportType, typename VectorsType>
+bool Endpoint<ElemType>::Send(TransportType& transport, VectorsType& vectors)
+{
+  bool sent = false, stuck = false;
+  for (size_t link = 0; link < boxesOf.size(); ++link)
+  {
+    while (!lastSent[link] && (HasNews(link) || complete ||
+        vectors.HasVector(link)) && transport.CanSend(link))
+    {
+      const size_t chosen = NextBox(link);
+      Outbox& box = boxes[chosen];
+      FrameHeader header;
+      header.routeClass = ClassOf(chosen);
+      header.last = complete && waiting[link] <= 1;
+      Buffer rest;
+      vectors.PutVector(link, box, header, rest);
+      if (!box.buffer)
+        box.buffer = pool.Take();
+      const size_t bytes = EncodeFrame<ElemType>(box.buffer, header,
+          box.manifest, box.facts);
+      if (waiting[link] > 0 && --waiting[link] == 0)
+      {
+        held[link] = 0;
+        urgent[link] = false;
+      }
+      box.manifest.Clear();
+      box.facts.clear();
+      box.own = 0;
+      transport.Send(link, std::move(box.buffer), bytes);
+      box.carry = bool(rest);
+      box.buffer = std::move(rest);
+
+      sent = true;
+      ++counts.framesSent;
+      counts.bytesSent += bytes;
+      if (history)
+        history->Send(neighbours.sendTo[link], bytes);
+      if (header.last)
+      {
+        lastSent[link] = true;
+        --lastsToSend;
+      }
+    }
+    stuck |= HasNews(link) || (!lastSent[link] && vectors.HasVector(link));
+  }
+  return sent || !stuck;
+}
+
+template<typename ElemType>
+Outbox& Endpoint<ElemType>::Open(const size_t channel)
+{
+  if (boxes[channel].Empty())
+    ++waiting[linkOf[channel]];
+  return boxes[channel];
+}
+
+template<typename ElemType>
+void Endpoint<ElemType>::Post(const Fact& fact,
+                              const std::vector<size_t>& channels)
+{
+  for (const size_t channel : channels)
+  {
+    // After the last frame only a late wish to stop can come by, and then
+    // nobody computes any more.
+    if (lastSent[linkOf[channel]])
+      continue;
+    Open(channel).facts.push_back(fact);
+    urgent[linkOf[channel]] = true;
+  }
+}
+
+template<typename ElemType>
+void Endpoint<ElemType>::Broadcast(const Fact& fact)
+{
+  Post(fact, routes.Emit());
+  termination.Receive(fact, version);
+}
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,247 @@
+/**
+ * @file node.hpp
+ *
+ * One rank of an asynchronous run: the endpoint of the protocol and the problem
+ * together.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_PROTOCOL_NODE_HPP
+#define DASGD_PROTOCOL_NODE_HPP
+
+#include "../run/problem.hpp"
+#include "endpoint.hpp"
+
+#include <exception>
+#include <type_traits>
+
+namespace dasgd {
+
+/**
+ * What a worker says of its algorithm, with what most of them say.  A worker is
+ * a state machine: it has no clock, no thread and knows no MPI.  Whoever drives
+ * it (Run() over MPI, Simulation on virtual time) calls Receive() when a frame
+ * has arrived, Compute() when none has and HasWork(), and Send() after each.
+ * It owns a Node, and has
+ *
+ *  - `Node& Node()`;
+ *  - `void Compute()`: compute a gradient;
+ *  - `void Receive(bytes, size, from)`: a frame has come from a neighbour;
+ *  - `void PutVector(link, Outbox&, FrameHeader&, Buffer& rest)`: see Endpoint;
+ *
+ * and may have, in place of those below, its own version of each.
+ */
+struct WorkerDefaults
+{
+  //! Does a vector wait for this link, whatever else does?
+  bool HasVector(size_t /* link */) const { return false; }
+  //! May a gradient be computed now, if there is work?
+  bool MayCompute() const { return true; }
+  //! This rank computes no more.
+  void Finish() { }
+  //! Having finished, may this rank announce its final count?  After that it
+  //! has nothing more to say.
+  bool MayAnnounceFinal() const { return true; }
+  //! All having announced theirs, may this rank leave?
+  bool MayLeave() const { return true; }
+  //! Frames were sent: is there more to send?
+  bool AfterSend() { return false; }
+  //! Do own gradients wait for a neighbour, so many that it may be given time;
+  //! and how many are that (0: no limit)?
+  bool Ahead() const { return false; }
+  size_t MaxLead() const { return 0; }
+  //! Vectors that are there all the time.
+  size_t FixedVectors() const { return 0; }
+  //! Make room, so that nothing is allocated on the way.
+  void Reserve() { }
+};
+
+/**
+ * The part of a worker that all asynchronous algorithms share: what is thrown
+ * becomes a fact, gradients are counted, and a rank that has no work left says
+ * so.
+ */
+template<typename ElemType, typename ProblemTypeIn>
+class Node
+{
+ public:
+  using ProblemType = ProblemTypeIn;
+  using EndpointType = dasgd::Endpoint<ElemType>;
+
+  Node(const Routes& routes,
+       const EndpointOptions& options,
+       const size_t elements,
+       ProblemType& problem) :
+      endpoint(routes, options, elements, problem.State().Version()),
+      problem(problem)
+  { }
+
+  EndpointType& Endpoint() { return endpoint; }
+  const EndpointType& Endpoint() const { return endpoint; }
+
+  //! Begin; call it first.
+  void Start()
+  {
+    Guard([&]() { problem.Begin(); });
+  }
+
+  //! This rank has taken a step; call it in Guard().
+  void ApplyOwn(const ManifestEntry& entry)
+  {
+    problem.Applied(entry, problem.State().Apply(entry));
+    problem.Stepped();
+  }
+
+  //! A gradient of another rank is known.
+  void Apply(const ManifestEntry& entry)
+  {
+    const double objective = problem.State().Apply(entry);
+    Guard([&]() { problem.Applied(entry, objective); });
+  }
+
+  /**
+   * Count what the frame that was read says, pass it on, and judge progress.
+   *
+   * @param measure See Endpoint::Relay().
+   */
+  template<typename WorkerType>
+  void Accept(const bool measure, WorkerType& worker)
+  {
+    endpoint.Relay(measure);
+    for (const ManifestEntry& entry : endpoint.Frame().manifest.Entries())
+      Apply(entry);
+    Guard([&]() { problem.CloseEpochs(); });
+    Conclude(worker);
+  }
+
+  //! End this rank's own computing if there is a reason to.
+  template<typename WorkerType>
+  void Conclude(WorkerType& worker)
+  {
+    // Also of a rank that has done its share: others are at work.
+    if (!endpoint.Stop() && problem.Verdict())
+      endpoint.AskToStop(*problem.Verdict());
+    if (!endpoint.FinalSent())
+    {
+      if (!finished && (endpoint.Stop() || !problem.HasWork()))
+      {
+        finished = true;
+        worker.Finish();
+      }
+      // Whoever has this from all may leave, so no gradient may follow.
+      if (finished && worker.MayAnnounceFinal())
+        endpoint.BroadcastFinal();
+    }
+    endpoint.SetComplete(endpoint.FinalsMissing() == 0 && worker.MayLeave());
+  }
+
+  //! Does this rank compute no more?
+  bool Finished() const { return finished; }
+
+  //! Run something of the user's; what it throws becomes a fact.
+  template<typename ActionType>
+  void Guard(ActionType&& action)
+  {
+    if (exception)
+      return;
+    Fact fact;
+    fact.reason = StopReason::Error;
+    try
+    {
+      action();
+      return;
+    }
+    catch (const std::exception& e)
+    {
+      fact.text = FactText(e.what());
+      exception = std::current_exception();
+    }
+    catch (...)
+    {
+      fact.text = "an exception that is not a std::exception";
+      exception = std::current_exception();
+    }
+    // A rank gives one reason; what is thrown after it is told to all when they
+    // meet at the end.
+    if (!endpoint.Asked())
+      endpoint.AskToStop(fact);
+  }
+
+  //! What was thrown on this rank, if anything.
+  std::exception_ptr Exception() const { return exception; }
+
+ private:
+  EndpointType endpoint;
+  ProblemType& problem;
+  //! This rank computes no more.
+  bool finished = false;
+  std::exception_ptr exception;
+};
+
+//! Is it this rank's turn to compute, if no frame has arrived?
+template<typename WorkerType>
+bool HasWork(WorkerType& worker)
+{
+  worker.Node().Conclude(worker);
+  return !worker.Node().Finished() && worker.MayCompute();
+}
+
+/**
+ * Has so much arrived in a row that it is time to compute, even though more is
+ * there?  Without it, frames that come as fast as they are applied would keep
+ * this rank from computing for ever.
+ */
+template<typename WorkerType>
+bool Starved(WorkerType& worker)
+{ return worker.Node().Endpoint().Starved() && HasWork(worker); }
+
+//! Hand to the transport what it has room for; false if frames wait for room
+//! and none could be sent.
+template<typename WorkerType, typename TransportType>
+bool Send(WorkerType& worker, TransportType& transport)
+{
+  bool sent = worker.Node().Endpoint().Send(transport, worker);
+  while (worker.AfterSend())
+    sent = worker.Node().Endpoint().Send(transport, worker) || sent;
+  return sent;
+}
+
+//! Vectors held besides iterate and gradient at most, without those that the
+//! transport has for receiving.
+template<typename WorkerType>
+size_t PeakVectors(const WorkerType& worker)
+{ return worker.Node().Endpoint().Pool().Peak() + worker.FixedVectors(); }
+
+//! Make room, so that nothing is allocated on the way.
+template<typename WorkerType>
+void Reserve(WorkerType& worker)
+{
+  worker.Node().Endpoint().Reserve();
+  worker.Reserve();
+}
+
+namespace detail {
+
+template<typename WorkerType, typename = void>
+struct IsWorker : std::false_type { };
+
+template<typename WorkerType>
+struct IsWorker<WorkerType, std::void_t<
+    decltype(std::declval<WorkerType&>().Node().Endpoint()),
+    decltype(std::declval<WorkerType&>().Compute()),
+    decltype(std::declval<WorkerType&>().Receive(
+        std::declval<const std::uint8_t*>(), size_t(), size_t())),
+    decltype(std::declval<WorkerType&>().PutVector(size_t(),
+        std::declval<Outbox&>(), std::declval<FrameHeader&>(),
+        std::declval<Buffer&>()))>> :
+    std::is_base_of<WorkerDefaults, WorkerType> { };
+
+} // namespace detail
+
+//! Is this a worker, as WorkerDefaults describes it?
+template<typename WorkerType>
+constexpr bool IsWorker = detail::IsWorker<WorkerType>::value;
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,179 @@
+/**
+ * @file problem.hpp
+ *
+ * A problem as the algorithms see it: the state of the run together with what
+ * computes gradients.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_RUN_PROBLEM_HPP
+#define DASGD_RUN_PROBLEM_HPP
+
+#include "../core/vector_ops.hpp"
+#include "run_state.hpp"
+
+namespace dasgd {
+
+/**
+ * The problem of one rank.  It decides what is counted, judged and asked for,
+ * and when; all that belongs to the user is done by the source.
+ *
+ * @tparam SourceType Computes gradients and takes steps; see FunctionSource for
+ *     the production one.  Its functions may throw.  It has
+ *
+ *  - `ElemType* Iterate()`, `ElemType* Gradient()`, `size_t Elements()`: where
+ *    model and gradient are; the user's code may have moved them.
+ *  - `bool Evaluate(const Batch&, ElemType& objective)`: compute the gradient
+ *    of a batch at the iterate.  Like all functions below that return bool and
+ *    are not described otherwise: true asks to stop.
+ *  - `bool TakeStep(size_t points, ElemType* out, const ElemType*& update)`:
+ *    apply the update of the gradient to the iterate, and say where that update
+ *    stands: in `out` unless that is null.  False if it is not finite.
+ *  - `bool Step(double points, double scale)`: apply the update of the gradient
+ *    as it stands, which is one of so many points, with the step size times
+ *    `scale`.  False if the result is not finite.
+ *  - `void ShuffleTo(uint64_t)`, `void ShuffleOnce()`: the order of points.
+ *  - `bool Begin(uint64_t epoch)`, `bool Applied(const ManifestEntry&, double
+ *    objective, uint64_t epoch)`, `bool StepTaken()`, `bool EndEpoch(uint64_t
+ *    epoch, ElemType objective, uint64_t points, size_t epochPoints)`, `bool BeginEpoch(uint64_t epoch, ElemType
+ *    objective)`: what callbacks are told.
+ *  - `void Diverged(uint64_t step, const char* what, ElemType value)`,
+ *    `void Converged(double tolerance)`: for messages.
+ *  - `void BetweenSteps()`: a step or a frame has been applied completely.
+ */
+template<typename ElemTypeIn, typename SourceTypeIn>
+class Problem
+{
+ public:
+  using ElemType = ElemTypeIn;
+  using SourceType = SourceTypeIn;
+
+  Problem(RunState<ElemType>& state, SourceType& source) :
+      state(state), source(source) { }
+
+  RunState<ElemType>& State() { return state; }
+  const RunState<ElemType>& State() const { return state; }
+  SourceType& Source() { return source; }
+
+  //! The run begins.  Only exceptions of the user's code come out.
+  void Begin()
+  {
+    source.ShuffleTo(state.Order());
+    Note(source.Begin(state.Epoch()));
+  }
+
+  //! Is there a batch left for this rank?
+  bool HasWork() const { return state.HasWork(); }
+  //! Points left for all ranks together, as far as this one knows.
+  std::uint64_t PointsLeft() const { return state.PointsLeft(); }
+  //! Points of the last batch.
+  size_t BatchPoints() const { return state.LastBatch().size; }
+
+  ElemType* Iterate() { return source.Iterate(); }
+  ElemType* Gradient() { return source.Gradient(); }
+
+  //! Compute the gradient of the next batch and describe it; false if it is not
+  //! finite and must not be used.
+  bool Compute(ManifestEntry& entry)
+  {
+    if (state.KeepsOrder())
+      source.ShuffleTo(state.NextOrder());
+    const Batch& batch = state.NextBatch();
+    ElemType objective = 0;
+    const bool stop = source.Evaluate(batch, objective);
+    if (!AllFinite(&objective, 1))
+    {
+      Fail(objective, "objective");
+      return false;
+    }
+    if (!AllFinite(source.Gradient(), source.Elements()))
+    {
+      Fail(std::numeric_limits<ElemType>::quiet_NaN(), "gradient");
+      return false;
+    }
+    Note(stop);
+    state.Describe(objective, entry);
+    return true;
+  }
+
+  //! Apply the update of the last gradient; see SourceType.
+  bool TakeStep(ElemType* out, const ElemType*& update)
+  { return Finite(source.TakeStep(BatchPoints(), out, update)); }
+
+  //! Apply the update of the gradient as it stands, whoever computed it.
+  bool Step(const double points, const double scale = 1)
+  { return Finite(source.Step(points, scale)); }
+
+  //! An entry has been counted: tell callbacks.
+  void Applied(const ManifestEntry& entry, const double objective)
+  { Note(source.Applied(entry, objective, state.Epoch())); }
+
+  //! This rank has taken a step.
+  void Stepped()
+  {
+    ++steps;
+    Note(source.StepTaken());
+  }
+
+  //! A step or a frame has been applied: judge epochs that have become
+  //! complete.
+  void CloseEpochs()
+  {
+    while (state.CloseEpoch())
+    {
+      const ElemType objective = state.LastObjective();
+      Note(source.EndEpoch(state.Epoch() - 1, objective, state.Points(),
+          state.EpochPoints()));
+      if (!AllFinite(&objective, 1))
+      {
+        Fail(objective, "objective");
+        break;
+      }
+      if (state.WithinTolerance())
+      {
+        source.Converged(state.Tolerance());
+        state.Judge(StopReason::Tolerance, double(objective), "");
+        break;
+      }
+      Note(source.BeginEpoch(state.Epoch(), objective));
+      if (state.Ranks() == 1)
+        source.ShuffleOnce();
+    }
+    if (!state.Judged())
+      source.BetweenSteps();
+  }
+
+  //! This rank's own wish to stop, or null.
+  const Fact* Verdict() const { return state.Verdict(); }
+
+ private:
+  //! A callback has answered: true asks to stop.
+  void Note(const bool stop)
+  {
+    if (stop)
+      state.AskToStop();
+  }
+
+  bool Finite(const bool finite)
+  {
+    if (!finite)
+      Fail(std::numeric_limits<ElemType>::quiet_NaN(), "update");
+    return finite;
+  }
+
+  void Fail(const ElemType value, const char* what)
+  {
+    source.Diverged(steps + 1, what, value);
+    state.Judge(StopReason::NonFinite, double(value), std::string(what) +
+        " not finite; try a smaller step size, or look for points that are not "
+        "finite");
+  }
+
+  RunState<ElemType>& state;
+  SourceType& source;
+  std::uint64_t steps = 0;
+};
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,350 @@
+/**
+ * @file run_state.hpp
+ *
+ * The state of a run on one rank: division of work, progress, version vector,
+ * verdict.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_RUN_RUN_STATE_HPP
+#define DASGD_RUN_RUN_STATE_HPP
+
+#include "run_snapshot.hpp"
+
+namespace dasgd {
+
+//! What a run is told besides where it begins; the same on all ranks.
+struct RunLimits
+{
+  //! Points to visit over all ranks (0: no limit).
+  std::uint64_t maxIterations = 0;
+  //! Stop when an epoch changes the objective by less.
+  double tolerance = 0;
+  //! Are points shuffled?
+  bool shuffle = false;
+  //! Do all ranks step together, so that what an epoch changed is known in the
+  //! next?
+  bool inRounds = false;
+};
+
+/**
+ * What one rank knows of a run.  It is constructed from a snapshot, whether
+ * that is the start, a checkpoint or the state of a survivor, and Snapshot() is
+ * the way back.  It knows neither MPI nor ensmallen: the optimizer, the
+ * simulator and the tests use the same.
+ *
+ * @tparam ElemType Objectives are summed in it, as ens::SGD does.
+ */
+template<typename ElemType>
+class RunState
+{
+ public:
+  /**
+   * @param start Where the run begins.
+   * @param rank This rank.
+   * @param computes Which ranks compute gradients.
+   */
+  RunState(const RunSnapshot& start,
+           const size_t rank,
+           std::vector<bool> computes,
+           const RunLimits& limits) :
+      start(start),
+      limits(limits),
+      rank(rank),
+      ranks(start.held.size()),
+      computing(Refine(start, computes)),
+      computes(computes[rank]),
+      work(Divide(start, rank, computes, limits)),
+      progress(ranks, work.EpochPoints(), start.sharing),
+      tolerance(limits.tolerance),
+      version(ranks, 0)
+  {
+    progress.Restore(start.progress);
+    for (size_t i = 0; i < ranks; ++i)
+      if (!computes[i])
+        progress.Absent(i);
+    work.Walk(start.progress.points[rank]);
+    ExpectEpochs();
+    if (std::isfinite(start.judged))
+      tolerance.Last() = ElemType(start.judged);
+    lastObjective = ElemType(start.lastObjective);
+    hasLast = start.hasLast;
+    epoch = progress.CurrentEpoch();
+    ownEpoch = start.progress.latest[rank];
+    const auto own = start.progress.open.find(ownEpoch);
+    if (own != start.progress.open.end())
+    {
+      ownPoints = own->second.points[rank];
+      ownObjective = ElemType(own->second.objectives[rank]);
+    }
+    if (start.finished && start.reason == StopReason::Tolerance)
+      Judge(StopReason::Tolerance, start.stopValue, "");
+  }
+
+  //
+  // The work.
+  //
+
+  //! Is there a batch left for this rank?
+  bool HasWork() const { return computes && work.Left(progress.Points()); }
+
+  //! Points left for all ranks together, as far as this one knows.
+  std::uint64_t PointsLeft() const
+  { return work.PointsLeft(progress.Points()); }
+
+  //! The next batch; call only if HasWork().
+  const Batch& NextBatch() { return batch = work.Next(progress.Points()); }
+  //! The last one.
+  const Batch& LastBatch() const { return batch; }
+
+  //! The gradient of the last batch is there: what others are told of it.
+  void Describe(const ElemType objective, ManifestEntry& entry)
+  {
+    if (batch.epoch != ownEpoch)
+    {
+      ownEpoch = batch.epoch;
+      ownPoints = 0;
+      ownObjective = 0;
+    }
+    ownPoints += batch.size;
+    ownObjective += objective;
+    entry.points = work.Walked();
+    entry.epoch = ownEpoch;
+    entry.epochPoints = ownPoints;
+    entry.epochObjective = double(ownObjective);
+  }
+
+  /**
+   * How often the points had been shuffled when the last gradient was computed.
+   * Several ranks shuffle before their first gradient and after each pass over
+   * the points, when the next gradient comes; a single one after each epoch,
+   * and first of all if it continues the work of others.
+   */
+  std::uint64_t Order() const
+  {
+    if (!limits.shuffle || work.Walked() == 0)
+      return start.shuffled;
+    return NextOrder() - (ranks > 1 && work.PassEnded());
+  }
+
+  //! How often they must have been when the next one is.
+  std::uint64_t NextOrder() const
+  {
+    if (!limits.shuffle)
+      return start.shuffled;
+    return start.shuffled + ((ranks > 1) ? work.Passes() + 1 :
+        progress.CurrentEpoch() - 1 - work.EpochsBefore() +
+        (work.Before() > 0));
+  }
+
+  //! Is the order a part of the state?  At one rank it follows from the
+  //! program's own random numbers, unless it continues the work of others.
+  bool KeepsOrder() const { return ranks > 1 || work.Before() > 0; }
+
+  size_t Rank() const { return rank; }
+  size_t Ranks() const { return ranks; }
+  //! Points in one epoch, over all ranks that compute.
+  size_t EpochPoints() const { return work.EpochPoints(); }
+  //! Where this run began.
+  const RunSnapshot& Begin() const { return start; }
+
+  //
+  // Progress.
+  //
+
+  //! Gradients of each origin that are known, since the run began; the protocol
+  //! counts them as they are announced or arrive.
+  const VersionVector& Version() const { return version; }
+  VersionVector& Version() { return version; }
+
+  //! Gradients in all, those before this run included.
+  std::uint64_t Gradients() const
+  { return std::accumulate(version.begin(), version.end(), start.gradients); }
+
+  //! Points known to be visited, as they are counted since the work was
+  //! divided.
+  std::uint64_t Points() const { return progress.Points(); }
+
+  /**
+   * An entry has been applied.
+   *
+   * @return The objective of its gradients, as far as it can be told.
+   */
+  double Apply(const ManifestEntry& entry) { return progress.Note(entry); }
+
+  //! Close the next epoch that is complete, if there is one.
+  bool CloseEpoch()
+  {
+    double sum = 0;
+    if (judged || !progress.CloseEpoch(sum))
+      return false;
+    lastObjective = ElemType(sum);
+    hasLast = true;
+    ++epoch;
+    return true;
+  }
+
+  //! The epoch under way, from 1.
+  std::uint64_t Epoch() const { return epoch; }
+  //! The objective of the last epoch that was closed.
+  ElemType LastObjective() const { return lastObjective; }
+
+  //! Has the last epoch that was closed changed the objective too little?  Asked
+  //! once for each.
+  bool WithinTolerance() { return tolerance.Reached(lastObjective); }
+  double Tolerance() const { return limits.tolerance; }
+
+  /**
+   * What Optimize() returns without ExactObjective(), once all is applied: the
+   * value that came with the stop, or the sum over the epoch under way.
+   *
+   * @param keepsLast Does the installed ens::SGD return the objective of the
+   *     last epoch if it ended there?
+   */
+  ElemType Objective(const bool stopped,
+                     const Fact& stop,
+                     const bool keepsLast) const
+  {
+    if (stopped && (stop.reason == StopReason::Tolerance ||
+        stop.reason == StopReason::NonFinite))
+      return ElemType(stop.value);
+    if (progress.CurrentStarted())
+      return ElemType(progress.CurrentObjective());
+    // Nothing of a next epoch is known.  At one rank do as ens::SGD does: it
+    // forgets the last epoch's objective at the end of that epoch.
+    const bool forgets = (ranks == 1) && (!keepsLast ||
+        progress.Points() != (work.Before() > 0 ? work.Budget() :
+        limits.maxIterations));
+    return (hasLast && !forgets) ? lastObjective : ElemType(0);
+  }
+
+  //
+  // The verdict.
+  //
+
+  //! A callback asks to stop.
+  void AskToStop()
+  {
+    if (!wantsStop)
+      verdict.reason = StopReason::Callback;
+    wantsStop = true;
+  }
+
+  //! The same as an earlier state of this rank, which died with another rank.
+  void AskToStop(const Fact& earlier)
+  {
+    wantsStop = true;
+    judged = (earlier.reason != StopReason::Callback);
+    verdict = earlier;
+  }
+
+  //! A verdict of our own, which comes before a callback's wish.
+  void Judge(const StopReason reason,
+             const double value,
+             const std::string& text)
+  {
+    wantsStop = true;
+    judged = true;
+    verdict.reason = reason;
+    verdict.value = value;
+    verdict.text = text;
+  }
+
+  //! This rank's own wish to stop, or null.
+  const Fact* Verdict() const { return wantsStop ? &verdict : nullptr; }
+  //! Is it more than a callback's?
+  bool Judged() const { return judged; }
+
+  //! The run as it is between two updates.
+  RunSnapshot Snapshot() const
+  {
+    RunSnapshot now = start;
+    now.progress = progress.Save();
+    now.judged = double(tolerance.Last());
+    now.lastObjective = double(lastObjective);
+    now.hasLast = hasLast;
+    now.version = version;
+    now.gradients = Gradients();
+    now.points = start.points + progress.Points() - start.progress.Known();
+    return now;
+  }
+
+ private:
+  //! With fewer points than ranks some would compute what others compute.
+  static size_t Refine(const RunSnapshot& start, std::vector<bool>& computes)
+  {
+    size_t count = 0;
+    for (size_t i = 0; i < computes.size(); ++i)
+    {
+      if (start.data == Data::Replicated && count >= start.held[i])
+        computes[i] = false;
+      count += computes[i];
+    }
+    return count;
+  }
+
+  //! The work of one rank, of those that compute at all.
+  static Work Divide(const RunSnapshot& start,
+                     const size_t rank,
+                     const std::vector<bool>& computes,
+                     const RunLimits& limits)
+  {
+    std::vector<size_t> points;
+    size_t place = 0;
+    for (size_t i = 0; i < computes.size(); ++i)
+    {
+      if (!computes[i])
+        continue;
+      if (i < rank)
+        ++place;
+      points.push_back(size_t(start.held[i]));
+    }
+    // A rank that computes nothing is given a place, for it has to know how
+    // long an epoch is.
+    return Work(points, std::min(place, points.size() - 1), start.data,
+        start.sharing, size_t(start.batchSize),
+        size_t(start.Budget(limits.maxIterations)), start.progress.before);
+  }
+
+  //! Tell the tolerance rule how much is under way between ranks: of each of
+  //! those that compute, as much as one may be ahead.
+  void ExpectEpochs()
+  {
+    const std::uint64_t lead = 16; // Frames under way hold about as many.
+    const std::uint64_t batches = (work.EpochPoints() + start.batchSize - 1) /
+        start.batchSize;
+    // Each rank has a batch of its own, be it a smaller one.
+    tolerance.Expect(std::max<std::uint64_t>(computing, batches),
+        (limits.inRounds || computing < 2) ? 0 : computing * lead);
+  }
+
+  RunSnapshot start;
+  RunLimits limits;
+  size_t rank;
+  size_t ranks;
+  //! Ranks that compute gradients, and whether this one does.
+  size_t computing;
+  bool computes;
+
+  Work work;
+  Progress progress;
+  ToleranceRule<ElemType> tolerance;
+  VersionVector version;
+
+  Batch batch;
+  //! This rank's own part of the epoch that it is in.
+  std::uint64_t ownEpoch = 0;
+  std::uint64_t ownPoints = 0;
+  ElemType ownObjective = 0;
+
+  std::uint64_t epoch = 1;
+  ElemType lastObjective = 0;
+  bool hasLast = false;
+  bool wantsStop = false;
+  bool judged = false;
+  Fact verdict;
+};
+
+} // namespace dasgd
+
+#endif
