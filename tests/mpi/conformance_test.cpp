@@ -24,12 +24,12 @@ TEST_CASE("all promises hold on random runs over MPI", "[mpi]")
   }
 }
 
-TEST_CASE("all promises hold with a model of a million elements", "[mpi]")
+TEST_CASE("all promises hold with a model of a megabyte", "[mpi]")
 {
   const MpiCommunicator comm(MPI_COMM_WORLD);
   Case script;
   script.ranks = comm.Size();
-  script.elements = 1 << 20;
+  script.elements = 1 << 17;
   script.points = 16;
   script.batchSize = 1;
   script.maxIterations = 32;

@@ -73,7 +73,7 @@ struct Asynchronous
       return TraitsType::averages ? "their mean" : "rank 0's model";
   }
 
-  //! Does each rank go at its own pace, and does none wait by nature?
+  //! Does each rank go at its own pace, without waiting for others?
   static constexpr bool independent = !TraitsType::waits;
   //! Do all ranks step together?
   static constexpr bool inRounds = false;
@@ -220,8 +220,8 @@ struct Asynchronous
         (endpoint.ReceiveFrom().size() - transport.Borrowed());
   }
 
-  //! Where models differ by nature, make them one; returns how far this one was
-  //! off.
+  //! Where the algorithm leaves models different, make them equal; returns how
+  //! far this one was off.
   template<typename ElemType>
   static double MakeModelsEqual(const MpiCommunicator& comm,
                                 const RunSettings& settings,

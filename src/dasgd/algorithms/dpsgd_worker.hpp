@@ -27,7 +27,7 @@ namespace dasgd {
  * take part in the same rounds.  So a rank that has no work left goes on
  * averaging, and all end after the same round: the last one in which a rank
  * computed, and as many more as it takes for that to be known to all, since
- * news travel with the models, one hop in each round.
+ * manifests travel with the models, one hop in each round.
  */
 template<typename ElemType, typename ProblemType>
 class DpsgdWorker : public WorkerDefaults
@@ -108,7 +108,7 @@ class DpsgdWorker : public WorkerDefaults
 
   bool HasVector(const size_t link) const { return !sent[link] && !MayLeave(); }
 
-  //! The model goes with the last of the news, so that whoever has the model of
+  //! The model goes with the last manifest, so that a rank that has the model of
   //! a round has all that was known before it.
   void PutVector(const size_t link, Outbox& box, FrameHeader& header, Buffer&)
   {

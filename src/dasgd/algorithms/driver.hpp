@@ -29,7 +29,7 @@ enum class Action
 /**
  * Algorithm 1 of the paper: apply what has arrived; only when nothing has,
  * compute a gradient.  Neither waits for a peer, but see LeadLimit.  With no
- * work left, wait for the others.  Whoever has the clock and the network calls
+ * work left, wait for the others.  The owner of clock and network calls
  *
  *  - MayReceive(): if so, take a frame if there is one;
  *  - Choose() if none was taken;

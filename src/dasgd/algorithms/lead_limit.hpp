@@ -24,7 +24,7 @@ namespace dasgd {
  * `patience`, since the neighbour is then slow or stopped rather than
  * interrupted; and pauses take no more than half of the run.
  *
- * It knows no clock: whoever drives a worker says what time it is, in seconds.
+ * It has no clock: the driver says what time it is, in seconds.
  */
 class LeadLimit
 {

@@ -33,13 +33,12 @@ inline std::uint64_t AllreduceBytes(const size_t ranks, const size_t bytes)
 { return 2 * std::uint64_t(bytes) * (ranks - 1) / ranks; }
 
 /**
- * One rank of a synchronous algorithm.  Whoever drives it (RunRounds() over
- * MPI, RoundSimulation on virtual time) calls, for each round until it is
- * Over(), Compute(), shows all ranks the message of all, then puts into Vector()
- * of each the sum over all ranks, if anybody Computed(), and calls Finish().
+ * One rank of a synchronous algorithm.  Its driver (RunRounds() over MPI,
+ * RoundSimulation on virtual time) calls, for each round until it is Over(),
+ * Compute(), gives all ranks the messages of all, then puts into Vector() of
+ * each the sum over all ranks, if any of them Computed(), and calls Finish().
  *
- * @tparam ProblemType See Courier; it also has `std::uint64_t PointsLeft()`, how
- *     many points are left for all ranks together.
+ * @tparam ProblemType See Problem.
  */
 template<typename ElemType, typename ProblemType>
 class RoundWorker

@@ -199,7 +199,7 @@ class Simulation
     }
     if (action == Action::Pause)
     {
-      // A little later, lest rounding makes it a little earlier.
+      // A little later, since rounding could make it a little earlier.
       const double left = std::max(seat.driver->PausesUntil() - clock.Now(),
           0.0);
       clock.After(left + 1e-3 * LeadLimit::patience,

@@ -77,7 +77,7 @@ struct Synchronous
   //! Whose model is everyone's in the end: they are the same.
   static std::string FinalModel(const Options&) { return "rank 0's model"; }
 
-  //! Does each rank go at its own pace, and does none wait by nature?
+  //! Does each rank go at its own pace, without waiting for others?
   static constexpr bool independent = false;
   //! Do all ranks step together?
   static constexpr bool inRounds = true;

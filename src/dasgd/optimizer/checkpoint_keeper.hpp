@@ -55,7 +55,7 @@ class CheckpointKeeper
   {
     Attempt([&]()
     {
-      // Whoever had it before may have died.
+      // The rank that had it before may have died.
       if (!lock)
         lock = std::make_unique<CheckpointLock>(path);
       writer = std::make_unique<CheckpointWriter>(path, every);

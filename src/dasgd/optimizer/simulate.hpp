@@ -236,7 +236,7 @@ class SimulatedTraining
       return simulation.Worker(rank).Node().Exception();
   }
 
-  //! Where models differ by nature, make them one; returns how far each was
+  //! Where the algorithm leaves models different, make them equal; returns how far each was
   //! off.
   std::vector<double> MakeModelsEqual()
   {

@@ -202,13 +202,13 @@ class Endpoint
   RankReport& Counts() { return counts; }
   const RankReport& Counts() const { return counts; }
 
-  //! Record from now on what happens; whoever drives the worker says when.
+  //! Record from now on what happens; the driver says when.
   void Record(RankHistory& log) { history = &log; }
   //! Where that is recorded, or null.
   RankHistory* History() { return history; }
 
  private:
-  //! The class of frames on links that no route takes: no news come with them.
+  //! The class of frames on links that no route takes: they carry no manifests.
   static constexpr std::uint32_t noRoute = 0xffffffff;
 
   //! An outbox that is about to get something.
@@ -219,11 +219,11 @@ class Endpoint
   void Broadcast(const Fact& fact);
 
   /**
-   * Is there news that must not wait?  Where vectors are sent anyway, the
+   * Is there something that must not wait?  Where vectors are sent anyway, the
    * gradients of a manifest go with the next, so that they cost no messages of
    * their own; but not for too long, since progress is judged by them.
    */
-  bool HasNews(const size_t link) const
+  bool HasUrgent(const size_t link) const
   {
     return waiting[link] > 0 && (!lazy || urgent[link] || held[link] >= 16);
   }

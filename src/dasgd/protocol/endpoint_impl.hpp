@@ -79,9 +79,9 @@ void Endpoint<ElemType>::Read(const std::uint8_t* bytes,
                               const size_t from)
 {
   DecodeFrame(bytes, size, limits, frame);
-  const bool news = !frame.manifest.Empty() || !frame.facts.empty();
+  const bool says = !frame.manifest.Empty() || !frame.facts.empty();
   if (!routes.Knows(frame.header.routeClass) &&
-      (news || frame.header.routeClass != noRoute))
+      (says || frame.header.routeClass != noRoute))
   {
     throw WireError("a frame of " + std::to_string(size) + " bytes has route "
         "class " + std::to_string(frame.header.routeClass) +
@@ -237,7 +237,7 @@ bool Endpoint<ElemType>::Send(TransportType& transport, VectorsType& vectors)
   bool sent = false, stuck = false;
   for (size_t link = 0; link < boxesOf.size(); ++link)
   {
-    while (!lastSent[link] && (HasNews(link) || complete ||
+    while (!lastSent[link] && (HasUrgent(link) || complete ||
         vectors.HasVector(link)) && transport.CanSend(link))
     {
       const size_t chosen = NextBox(link);
@@ -274,7 +274,7 @@ bool Endpoint<ElemType>::Send(TransportType& transport, VectorsType& vectors)
         --lastsToSend;
       }
     }
-    stuck |= HasNews(link) || (!lastSent[link] && vectors.HasVector(link));
+    stuck |= HasUrgent(link) || (!lastSent[link] && vectors.HasVector(link));
   }
   return sent || !stuck;
 }
@@ -293,7 +293,7 @@ void Endpoint<ElemType>::Post(const Fact& fact,
 {
   for (const size_t channel : channels)
   {
-    // After the last frame only a late wish to stop can come by, and then
+    // After the last frame only a late request to stop can come by, and then
     // nobody computes any more.
     if (lastSent[linkOf[channel]])
       continue;

@@ -19,8 +19,8 @@ namespace dasgd {
 
 /**
  * What a worker says of its algorithm, with what most of them say.  A worker is
- * a state machine: it has no clock, no thread and knows no MPI.  Whoever drives
- * it (Run() over MPI, Simulation on virtual time) calls Receive() when a frame
+ * a state machine: it has no clock and no thread, and knows no MPI.  Its driver
+ * (Run() over MPI, Simulation on virtual time) calls Receive() when a frame
  * has arrived, Compute() when none has and HasWork(), and Send() after each.
  * It owns a Node, and has
  *
@@ -128,7 +128,7 @@ class Node
         finished = true;
         worker.Finish();
       }
-      // Whoever has this from all may leave, so no gradient may follow.
+      // A rank that has this from all may leave, so no gradient may follow.
       if (finished && worker.MayAnnounceFinal())
         endpoint.BroadcastFinal();
     }

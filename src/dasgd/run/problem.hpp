@@ -100,7 +100,7 @@ class Problem
   bool TakeStep(ElemType* out, const ElemType*& update)
   { return Finite(source.TakeStep(BatchPoints(), out, update)); }
 
-  //! Apply the update of the gradient as it stands, whoever computed it.
+  //! Apply the update of the gradient as it stands, of whichever rank.
   bool Step(const double points, const double scale = 1)
   { return Finite(source.Step(points, scale)); }
 
@@ -143,7 +143,7 @@ class Problem
       source.BetweenSteps();
   }
 
-  //! This rank's own wish to stop, or null.
+  //! This rank's own request to stop, or null.
   const Fact* Verdict() const { return state.Verdict(); }
 
  private:

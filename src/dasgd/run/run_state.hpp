@@ -238,7 +238,7 @@ class RunState
     verdict = earlier;
   }
 
-  //! A verdict of our own, which comes before a callback's wish.
+  //! A verdict of our own, which comes before a callback's request.
   void Judge(const StopReason reason,
              const double value,
              const std::string& text)
@@ -250,7 +250,7 @@ class RunState
     verdict.text = text;
   }
 
-  //! This rank's own wish to stop, or null.
+  //! This rank's own request to stop, or null.
   const Fact* Verdict() const { return wantsStop ? &verdict : nullptr; }
   //! Is it more than a callback's?
   bool Judged() const { return judged; }

@@ -1,7 +1,7 @@
 /**
  * @file checkpoint.hpp
  *
- * A training that is under way, as bytes to go on from.
+ * A training that is under way, as bytes to resume from.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -61,7 +61,7 @@ struct Checkpoint : RunSnapshot
   std::uint64_t policyVectors = 0;
 
   //! Where the iterate and, after it, the policy's vectors stand, each of
-  //! VectorBytes(); set by whoever reads or writes.
+  //! VectorBytes(); set by the reader or the writer.
   std::vector<const std::uint8_t*> vectors;
 
   std::uint64_t VectorBytes() const { return rows * cols * elementBytes; }
