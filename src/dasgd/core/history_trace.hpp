@@ -9,7 +9,7 @@
 #define DASGD_CORE_HISTORY_TRACE_HPP
 
 #include "config.hpp"
-#include "history.hpp"
+#include "history_file.hpp"
 
 #include <iosfwd>
 #include <string>
