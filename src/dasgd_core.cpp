@@ -31,4 +31,5 @@
 #include "dasgd/wire/checkpoint_writer_impl.hpp"
 #include "dasgd/wire/format_impl.hpp"
 #include "dasgd/wire/frame_header_impl.hpp"
+#include "dasgd/wire/frame_impl.hpp"
 #include "dasgd/wire/manifest_archive_impl.hpp"

@@ -1,7 +1,8 @@
 /**
  * @file frame_ring.hpp
  *
- * The ring buffer by which ranks of one machine pass frames without copying them.
+ * The ring buffer by which ranks of one machine pass frames without copying
+ * them.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -19,7 +20,7 @@ namespace dasgd {
 /**
  * A ring buffer for one sender and one receiver, in memory of the sender's that
  * both have mapped.  Its entries say where in that memory frames are; a frame
- * itself is never copied.  Each side has an object of its own for the same ring.
+ * itself is never copied.  Each side has its own object for the same ring.
  */
 class FrameRing
 {

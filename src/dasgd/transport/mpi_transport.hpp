@@ -14,6 +14,7 @@
 #include "backoff.hpp"
 #include "frame_ring.hpp"
 #include "mpi_communicator.hpp"
+#include "mpi_link.hpp"
 #include "shared_memory.hpp"
 
 #include <algorithm>
@@ -87,27 +88,23 @@ class MpiTransport
     for (size_t i = 0; i < receivers.size(); ++i)
     {
       nextReceiver = (nextReceiver + 1) % receivers.size();
-      Link& link = receivers[nextReceiver];
+      MpiLink& link = receivers[nextReceiver];
       if (link.ring)
       {
-        const FrameRing::Frame* frame = link.ring.Front();
-        if (!frame)
+        const FrameRing::Frame* front = link.ring.Front();
+        if (!front)
           continue;
-        const size_t offset = size_t(frame->offset);
-        const size_t bytes = size_t(frame->bytes);
-        if (offset > link.memory.Size() || offset % Buffer::Block != 0 ||
-            bytes > link.memory.Size() - offset)
-          OutOfBounds(link, offset, bytes);
-        action(static_cast<const std::uint8_t*>(link.memory.Bytes() + offset),
-            bytes, size_t(link.peer));
+        // A copy, so that what is checked is what is used.
+        const FrameRing::Frame frame = *front;
+        action(link.Lent(frame), size_t(frame.bytes), size_t(link.peer));
         link.ring.Pop();
         backoff.Reset();
         return true;
       }
       // Receives are matched in the order posted; test the oldest only, since a
       // later and smaller one may be complete before it.
-      Slot& slot = link.slots[link.next];
-      if (!Complete(slot, statuses.data()))
+      MpiLink::Slot& slot = link.Next();
+      if (!MpiLink::Complete(slot, statuses.data()))
         continue;
 
       size_t bytes = 0;
@@ -119,8 +116,8 @@ class MpiTransport
       }
       action(static_cast<const std::uint8_t*>(slot.buffer.Bytes()), bytes,
           size_t(link.peer));
-      Post(link, slot);
-      link.next = (link.next + 1) % link.slots.size();
+      link.Receive(slot);
+      link.Advance();
       backoff.Reset();
       return true;
     }
@@ -135,16 +132,16 @@ class MpiTransport
   //! Is there room for a frame on this link?
   bool CanSend(const size_t linkIndex)
   {
-    Link& link = senders[linkIndex];
-    Reap(link);
+    MpiLink& link = senders[linkIndex];
+    link.Reap(pool);
     return link.underWay < link.slots.size();
   }
 
   //! Send a frame; call only if there is room.
   void Send(const size_t linkIndex, Buffer&& buffer, const size_t bytes)
   {
-    Link& link = senders[linkIndex];
-    Slot& slot = link.slots[link.next];
+    MpiLink& link = senders[linkIndex];
+    MpiLink::Slot& slot = link.Next();
     slot.buffer = std::move(buffer);
     if (link.ring)
     {
@@ -152,16 +149,8 @@ class MpiTransport
           memory.Bytes()), bytes });
     }
     else
-    {
-      // As many messages as the receiver expects, be they empty.
-      for (size_t i = 0; i < messages; ++i)
-      {
-        mpi::Check(MPI_Issend(slot.buffer.Bytes() + Begin(i, bytes),
-            Length(i, bytes), MPI_BYTE, link.peer, tag, comm.Handle(),
-            &slot.requests[i]), "MPI_Issend");
-      }
-    }
-    link.next = (link.next + 1) % link.slots.size();
+      link.Send(slot, bytes);
+    link.Advance();
     ++link.underWay;
   }
 
@@ -169,9 +158,9 @@ class MpiTransport
   bool Delivered()
   {
     bool all = true;
-    for (Link& link : senders)
+    for (MpiLink& link : senders)
     {
-      Reap(link);
+      link.Reap(pool);
       all = (link.underWay == 0) && all;
     }
     return all;
@@ -201,38 +190,9 @@ class MpiTransport
   void Yield() { OfferCore(); }
 
  private:
-  struct Slot
-  {
-    Buffer buffer;
-    //! One for each message of a frame.
-    std::vector<MPI_Request> requests;
-  };
+  static size_t CountLent(const std::vector<MpiLink>& links);
 
-  struct Link
-  {
-    Link(const size_t peer, const size_t window, const size_t messages);
-
-    int peer;
-    std::vector<Slot> slots;
-    //! Receiving: the slot whose frame comes next.  Sending: the slot to use
-    //! next, and how many before it are under way.
-    size_t next = 0;
-    size_t underWay = 0;
-    //! For frames that are lent; none if they are sent.
-    FrameRing ring;
-    //! Receiving: where frames that are lent stand.
-    SharedMemory memory;
-    //! Sending: how many that were lent have been given back.
-    std::uint64_t returned = 0;
-  };
-
-  [[noreturn]] static void OutOfBounds(const Link& link,
-                                       const size_t offset,
-                                       const size_t bytes);
-
-  static size_t CountLent(const std::vector<Link>& links);
-
-  static constexpr int tag = 0;
+  //! Tags; see also MpiLink and MpiCommunicator.
   static constexpr int offer = 1;
   static constexpr int answer = 3;
 
@@ -286,49 +246,6 @@ class MpiTransport
 
   void AskForDeaths();
 
-  //! Where message i of a frame of so many bytes begins, and how long it is.
-  size_t Begin(const size_t i, const size_t bytes) const
-  { return std::min(i * options.messageBytes, bytes); }
-  int Length(const size_t i, const size_t bytes) const
-  { return int(Begin(i + 1, bytes) - Begin(i, bytes)); }
-
-  void Post(Link& link, Slot& slot)
-  {
-    const size_t bytes = slot.buffer.Size();
-    for (size_t i = 0; i < messages; ++i)
-    {
-      mpi::Check(MPI_Irecv(slot.buffer.Bytes() + Begin(i, bytes),
-          Length(i, bytes), MPI_BYTE, link.peer, tag, comm.Handle(),
-          &slot.requests[i]), "MPI_Irecv");
-    }
-  }
-
-  //! Have all messages of a frame been received, or sent?
-  bool Complete(Slot& slot, MPI_Status* statuses) const
-  {
-    int done = 0;
-    mpi::Check(MPI_Testall(int(messages), slot.requests.data(), &done,
-        statuses), "MPI_Testall");
-    return done != 0;
-  }
-
-  //! Give back the buffers of frames that were delivered, oldest first: they
-  //! are matched in the order in which they were sent.
-  void Reap(Link& link)
-  {
-    while (link.underWay > 0)
-    {
-      const size_t window = link.slots.size();
-      Slot& slot = link.slots[(link.next + window - link.underWay) % window];
-      if (link.ring ? link.ring.Popped() == link.returned :
-          !Complete(slot, MPI_STATUSES_IGNORE))
-        return;
-      ++link.returned;
-      pool.Give(std::move(slot.buffer));
-      --link.underWay;
-    }
-  }
-
   const MpiCommunicator& comm;
   BufferPool& pool;
   Options options;
@@ -338,8 +255,8 @@ class MpiTransport
   //! The frames that are lent from here: where the pool has its buffers, which
   //! nobody uses any more when this is gone.
   SharedMemory memory;
-  std::vector<Link> senders;
-  std::vector<Link> receivers;
+  std::vector<MpiLink> senders;
+  std::vector<MpiLink> receivers;
   size_t nextReceiver = 0;
   //! How many more times to sleep instead of yielding.
   size_t sleeps = 0;

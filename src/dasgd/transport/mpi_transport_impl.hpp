@@ -34,20 +34,22 @@ DASGD_INLINE MpiTransport::MpiTransport(const MpiCommunicator& comm,
     backoff(options.alert ? Backoff::Yield : Backoff::Sleep)
 {
   for (const size_t peer : sendTo)
-    senders.emplace_back(peer, window, messages);
+    senders.emplace_back(comm.Handle(), peer, window, messages,
+        options.messageBytes);
   for (const size_t peer : receiveFrom)
-    receivers.emplace_back(peer, window, messages);
+    receivers.emplace_back(comm.Handle(), peer, window, messages,
+        options.messageBytes);
   try
   {
     Share(options.buffers, window);
-    for (Link& link : receivers)
+    for (MpiLink& link : receivers)
     {
       if (link.ring)
         continue;
-      for (Slot& slot : link.slots)
+      for (MpiLink::Slot& slot : link.slots)
       {
         slot.buffer = Buffer(pool.BufferBytes());
-        Post(link, slot);
+        link.Receive(slot);
       }
     }
     // Let all ranks begin together: gradients that are computed before others
@@ -71,9 +73,9 @@ DASGD_INLINE MpiTransport::~MpiTransport()
     return;
   }
   // Receives that are still posted wait for frames that nobody will send.
-  for (Link& link : receivers)
+  for (MpiLink& link : receivers)
   {
-    for (Slot& slot : link.slots)
+    for (MpiLink::Slot& slot : link.slots)
     {
       for (MPI_Request& request : slot.requests)
       {
@@ -86,29 +88,10 @@ DASGD_INLINE MpiTransport::~MpiTransport()
   }
 }
 
-DASGD_INLINE MpiTransport::Link::Link(const size_t peer,
-                                      const size_t window,
-                                      const size_t messages) :
-    peer(int(peer)), slots(window)
-{
-  for (Slot& slot : slots)
-    slot.requests.assign(messages, MPI_REQUEST_NULL);
-}
-
-[[noreturn]] DASGD_INLINE void MpiTransport::OutOfBounds(const Link& link,
-                                                         const size_t offset,
-                                                         const size_t bytes)
-{
-  throw std::runtime_error("dasgd: rank " + std::to_string(link.peer) +
-      " lends " + std::to_string(bytes) + " bytes at " +
-      std::to_string(offset) + " of its " +
-      std::to_string(link.memory.Size()));
-}
-
-DASGD_INLINE size_t MpiTransport::CountLent(const std::vector<Link>& links)
+DASGD_INLINE size_t MpiTransport::CountLent(const std::vector<MpiLink>& links)
 {
   return size_t(std::count_if(links.begin(), links.end(),
-      [](const Link& link) { return bool(link.ring); }));
+      [](const MpiLink& link) { return bool(link.ring); }));
 }
 
 DASGD_INLINE void MpiTransport::Share(const size_t buffers, const size_t window)
@@ -143,7 +126,7 @@ DASGD_INLINE void MpiTransport::Share(const size_t buffers, const size_t window)
   }
   for (size_t i = 0; i < receivers.size(); ++i)
   {
-    Link& link = receivers[i];
+    MpiLink& link = receivers[i];
     if (offers[i].handle.bytes > 0)
       link.memory = SharedMemory(offers[i].handle);
     if (link.memory && offers[i].ring <= link.memory.Size() &&
@@ -198,7 +181,7 @@ DASGD_INLINE void MpiTransport::OfferCore()
 DASGD_INLINE void MpiTransport::Progress()
 {
   int there = 0;
-  mpi::Check(MPI_Iprobe(MPI_ANY_SOURCE, tag, comm.Handle(), &there,
+  mpi::Check(MPI_Iprobe(MPI_ANY_SOURCE, MpiLink::tag, comm.Handle(), &there,
       MPI_STATUS_IGNORE), "MPI_Iprobe");
   ThrowIfRankDied();
 }
@@ -206,9 +189,9 @@ DASGD_INLINE void MpiTransport::Progress()
 DASGD_INLINE void MpiTransport::Release()
 {
   comm.Revoke();
-  for (std::vector<Link>* links : { &senders, &receivers })
-    for (Link& link : *links)
-      for (Slot& slot : link.slots)
+  for (std::vector<MpiLink>* links : { &senders, &receivers })
+    for (MpiLink& link : *links)
+      for (MpiLink::Slot& slot : link.slots)
         for (MPI_Request& request : slot.requests)
           comm.Drain(request);
 }

@@ -8,6 +8,7 @@
 #ifndef DASGD_WIRE_FRAME_HPP
 #define DASGD_WIRE_FRAME_HPP
 
+#include "../core/config.hpp"
 #include "buffer.hpp"
 #include "frame_header.hpp"
 #include "manifest_archive.hpp"
@@ -18,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <vector>
 
 namespace dasgd {
@@ -47,6 +47,44 @@ struct FrameLimits
   static size_t VectorBytes(const size_t elements)
   { return elements * sizeof(ElemType); }
 };
+
+//! What a frame says, but for its vector.
+struct FrameContents
+{
+  explicit FrameContents(const size_t ranks) : manifest(ranks) { }
+
+  FrameHeader header;
+  Manifest manifest;
+  std::vector<Fact> facts;
+  //! Scratch.
+  std::vector<std::uint64_t> version;
+};
+
+namespace wire {
+
+//! EncodeFrame() for elements of so many bytes.
+size_t Encode(Buffer& buffer,
+              FrameHeader header,
+              const size_t elementBytes,
+              const Manifest& manifest,
+              const std::vector<Fact>& facts);
+
+/**
+ * DecodeFrame() for elements of so many bytes, without the vector.
+ *
+ * @return Where the vector stands, as long as the header says.
+ */
+const std::uint8_t* Decode(const std::uint8_t* bytes,
+                           const size_t size,
+                           const size_t elementBytes,
+                           const size_t modelElements,
+                           const size_t ranks,
+                           FrameContents& frame);
+
+//! Throws: a frame has a value at a place that the model does not have.
+[[noreturn]] void NoPlace(const size_t place, const size_t elements);
+
+} // namespace wire
 
 //! Where the vector of a frame stands.
 template<typename ElemType>
@@ -95,51 +133,38 @@ bool ShortenFrame(Buffer& buffer,
  */
 template<typename ElemType>
 size_t EncodeFrame(Buffer& buffer,
-                   FrameHeader header,
+                   const FrameHeader& header,
                    const Manifest& manifest,
                    const std::vector<Fact>& facts)
 {
-  ByteOutputArchive archive(buffer.Bytes() + FrameHeader::Bytes,
-      buffer.Size() - FrameHeader::Bytes);
-  archive(cereal::binary_data(FrameVector<ElemType>(buffer),
-      header.PayloadBytes(sizeof(ElemType))));
-  wire::Save(archive, manifest);
-  wire::Save(archive, facts);
-  header.frameBytes = FrameHeader::Bytes + archive.Position();
-
-  // The header goes last, since only now the size is known.
-  header.Save(buffer.Bytes(), sizeof(ElemType));
-  return size_t(header.frameBytes);
+  return wire::Encode(buffer, header, sizeof(ElemType), manifest, facts);
 }
 
 //! What a frame says.  Reused from frame to frame, so that memory is, too.
 template<typename ElemType>
-struct DecodedFrame
+struct DecodedFrame : FrameContents
 {
-  explicit DecodedFrame(const size_t ranks) : manifest(ranks) { }
+  explicit DecodedFrame(const size_t ranks) : FrameContents(ranks) { }
 
-  FrameHeader header;
   //! The vector, where it was received; null if there is none.
   const ElemType* vector = nullptr;
-  Manifest manifest;
-  std::vector<Fact> facts;
-  //! Scratch.
-  std::vector<std::uint64_t> version;
   //! The vector in full length, if it came in a shorter format.
   std::vector<ElemType> expanded;
 };
 
-//! Read the vector of a frame, whose header has been read.
+/**
+ * Read the vector of a frame whose header has been read.
+ *
+ * @param bytes Where it stands, as long as the header says.
+ */
 template<typename ElemType>
-void DecodeVector(ByteInputArchive& archive,
+void DecodeVector(const std::uint8_t* bytes,
                   const size_t elements,
                   DecodedFrame<ElemType>& frame)
 {
   frame.vector = nullptr;
   if (frame.header.elements == 0)
     return;
-  const std::uint8_t* bytes = static_cast<const std::uint8_t*>(archive.View(
-      frame.header.PayloadBytes(sizeof(ElemType))));
   if (frame.header.format == WireFormat::Kind::Exact)
   {
     frame.vector = reinterpret_cast<const ElemType*>(bytes);
@@ -162,11 +187,7 @@ void DecodeVector(ByteInputArchive& archive,
       std::memcpy(&place, bytes + count * sizeof(ElemType) +
           i * sizeof(place), sizeof(place));
       if (place >= elements)
-      {
-        throw WireError("a frame has a value at place " +
-            std::to_string(place) + ", but the model has " +
-            std::to_string(elements) + " elements");
-      }
+        wire::NoPlace(place, elements);
       frame.expanded[place] = values[i];
     }
   }
@@ -185,20 +206,15 @@ void DecodeFrame(const std::uint8_t* bytes,
                  const FrameLimits<ElemType>& limits,
                  DecodedFrame<ElemType>& frame)
 {
-  frame.header.Load(bytes, size, sizeof(ElemType), limits.elements);
-
-  ByteInputArchive archive(bytes + FrameHeader::Bytes,
-      size_t(frame.header.frameBytes) - FrameHeader::Bytes);
-  DecodeVector(archive, limits.elements, frame);
-  wire::Load(archive, frame.manifest, frame.version);
-  wire::Load(archive, limits.ranks, frame.facts);
-  if (archive.Left() != 0)
-  {
-    throw WireError("a frame of " + std::to_string(frame.header.frameBytes) +
-        " bytes ends " + std::to_string(archive.Left()) + " bytes early");
-  }
+  const std::uint8_t* vector = wire::Decode(bytes, size, sizeof(ElemType),
+      limits.elements, limits.ranks, frame);
+  DecodeVector(vector, limits.elements, frame);
 }
 
 } // namespace dasgd
+
+#ifndef DASGD_COMPILED
+#include "frame_impl.hpp"
+#endif
 
 #endif
