@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # Builds and runs two small projects that use dasgd: installed to a scratch
-# prefix, and as a subdirectory.
+# prefix, headers only and compiled once, and as a subdirectory.
 #
 # Usage: run.sh <build tree of dasgd> <scratch folder> <mpiexec>
 
@@ -21,18 +21,20 @@ if [ -x "$ccache" ]; then
   export CMAKE_CXX_COMPILER_LAUNCHER="$ccache"
 fi
 
-# check <name> <cmake option>...
+# check <name> <programs> <cmake option>...
 check()
 {
-  local name="$1"
-  shift
+  local name="$1" programs="$2" program
+  shift 2
   echo "== $name: configure"
   cmake -S "$here/$name" -B "$scratch/$name" "${common[@]}" "$@"
   echo "== $name: build"
   cmake --build "$scratch/$name"
-  echo "== $name: run as one process, and as two"
-  "$scratch/$name/consumer"
-  "$mpiexec" -n 2 "$scratch/$name/consumer"
+  for program in $programs; do
+    echo "== $name: run $program as one process, and as two"
+    "$scratch/$name/$program"
+    "$mpiexec" -n 2 "$scratch/$name/$program"
+  done
 }
 
 rm -rf "$scratch"
@@ -40,5 +42,6 @@ mkdir -p "$scratch"
 cmake --install "$build" --prefix "$scratch/prefix" > "$scratch/install.log"
 
 # Libraries that the system does not have are pointed to, as by a user.
-check installed "-DCMAKE_PREFIX_PATH=$scratch/prefix;$deps"
-check subdirectory -DDASGD_DEPS_DIR="$deps"
+check installed "consumer_headers consumer_compiled" \
+  "-DCMAKE_PREFIX_PATH=$scratch/prefix;$deps"
+check subdirectory consumer -DDASGD_DEPS_DIR="$deps"

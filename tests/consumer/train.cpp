@@ -10,6 +10,12 @@
 
 #include "train.hpp"
 
+#ifdef DASGD_COMPILED
+static_assert(EXPECT_COMPILED, "dasgd::dasgd must be headers only here");
+#else
+static_assert(!EXPECT_COMPILED, "the compiled library must be used here");
+#endif
+
 namespace {
 
 /**

@@ -335,31 +335,31 @@ TEST_CASE("A rank may lend to some while others send to it", "[transport]")
       others.end(), [](const size_t rank) { return rank % 2 == 0; })));
 }
 
-TEST_CASE("Memory of another process is found by its ticket only",
+TEST_CASE("Memory of another process is found by its handle only",
     "[transport]")
 {
   const SharedMemory mine(size_t(1) << 20);
   CHECK(bool(mine));
   mine.Bytes()[4711] = 42;
-  const SharedMemory same(mine.Invitation());
+  const SharedMemory same(mine.Export());
   CHECK(bool(same));
   CHECK(same.Bytes() != mine.Bytes());
   CHECK(same.Bytes()[4711] == 42);
 
   // Another file of that number, another process, a machine where it is not.
-  SharedMemory::Ticket ticket = mine.Invitation();
-  ++ticket.token;
-  CHECK(!SharedMemory(ticket));
-  ticket = mine.Invitation();
-  ticket.file = 0;
-  CHECK(!SharedMemory(ticket));
-  ticket = mine.Invitation();
-  ticket.process = std::uint64_t(getppid());
-  CHECK(!SharedMemory(ticket));
-  ticket = mine.Invitation();
-  ticket.bytes *= 2;
-  CHECK(!SharedMemory(ticket));
-  CHECK(!SharedMemory(SharedMemory::Ticket()));
+  SharedMemory::Handle handle = mine.Export();
+  ++handle.token;
+  CHECK(!SharedMemory(handle));
+  handle = mine.Export();
+  handle.file = 0;
+  CHECK(!SharedMemory(handle));
+  handle = mine.Export();
+  handle.process = std::uint64_t(getppid());
+  CHECK(!SharedMemory(handle));
+  handle = mine.Export();
+  handle.bytes *= 2;
+  CHECK(!SharedMemory(handle));
+  CHECK(!SharedMemory(SharedMemory::Handle()));
 }
 
 TEST_CASE("Memory is reserved where the system promises no more than it has",
@@ -381,7 +381,7 @@ TEST_CASE("Memory is reserved where the system promises no more than it has",
     const SharedMemory memory(bytes, reserve);
     REQUIRE(bool(memory));
     struct stat status;
-    REQUIRE(stat(("/proc/self/fd/" + std::to_string(memory.Invitation().file))
+    REQUIRE(stat(("/proc/self/fd/" + std::to_string(memory.Export().file))
         .c_str(), &status) == 0);
     // Blocks of 512 bytes.
     CHECK((status.st_blocks * 512 >= off_t(bytes)) == reserve);

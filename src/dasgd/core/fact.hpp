@@ -10,6 +10,8 @@
 #ifndef DASGD_CORE_FACT_HPP
 #define DASGD_CORE_FACT_HPP
 
+#include "config.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -32,18 +34,7 @@ enum class StopReason : std::uint8_t
   Error
 };
 
-inline const char* ToString(const StopReason reason)
-{
-  switch (reason)
-  {
-    case StopReason::Budget: return "maximum number of iterations reached";
-    case StopReason::Tolerance: return "minimized within tolerance";
-    case StopReason::Callback: return "a callback asked to stop";
-    case StopReason::NonFinite: return "objective or gradient not finite";
-    case StopReason::Error: return "an error";
-  }
-  return "unknown";
-}
+const char* ToString(const StopReason reason);
 
 //! Something that one rank tells all others.
 struct Fact
@@ -72,29 +63,13 @@ struct Fact
 
 //! A text as a fact can have it: one that is too long is cut between
 //! characters, not within one, and ends in dots.
-inline std::string FactText(std::string text)
-{
-  if (text.size() <= Fact::MaxText)
-    return text;
-  size_t end = Fact::MaxText - 3;
-  // At most three bytes of UTF-8 follow the first one of a character.
-  for (size_t i = 0; i < 3 && (std::uint8_t(text[end]) & 0xc0) == 0x80; ++i)
-    --end;
-  text.resize(end);
-  return text + "...";
-}
+std::string FactText(std::string text);
 
 /**
  * Several ranks may stop at once, and all must give the same reason in the end:
  * errors come first, then the lowest rank.
  */
-inline bool Outweighs(const Fact& one, const Fact& other)
-{
-  const bool error = (one.reason == StopReason::Error);
-  if (error != (other.reason == StopReason::Error))
-    return error;
-  return one.origin < other.origin;
-}
+bool Outweighs(const Fact& one, const Fact& other);
 
 /**
  * The reason of all ranks, from what each of them knows.  A rank may ask to
@@ -103,17 +78,12 @@ inline bool Outweighs(const Fact& one, const Fact& other)
  * @param known What each rank knows, or null if it knows of none.
  * @return One of them, or null.
  */
-inline const Fact* Strongest(const std::vector<const Fact*>& known)
-{
-  const Fact* strongest = nullptr;
-  for (const Fact* fact : known)
-  {
-    if (fact && (!strongest || Outweighs(*fact, *strongest)))
-      strongest = fact;
-  }
-  return strongest;
-}
+const Fact* Strongest(const std::vector<const Fact*>& known);
 
 } // namespace dasgd
+
+#ifndef DASGD_COMPILED
+#include "fact_impl.hpp"
+#endif
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef DASGD_CORE_HISTORY_HPP
 #define DASGD_CORE_HISTORY_HPP
 
+#include "config.hpp"
 #include "manifest.hpp"
 
 namespace dasgd {
@@ -66,102 +67,38 @@ class RankHistory
   //! A frame came from a peer and was applied.
   void Apply(const size_t from,
              const std::uint64_t bytes,
-             const std::vector<ManifestEntry>& entries)
-  {
-    AddFrame(HistoryEvent::Kind::Apply, from, ++framesFrom[from], bytes);
-    for (const ManifestEntry& entry : entries)
-      AddRange({ entry.origin, entry.first, entry.count });
-  }
+             const std::vector<ManifestEntry>& entries);
 
   //! A frame was handed to the network.
   void Send(const size_t to, const std::uint64_t bytes)
   { AddFrame(HistoryEvent::Kind::Send, to, ++framesTo[to], bytes); }
 
   //! Nothing could be done for a while.
-  void Idle(const double begin, const double end)
-  {
-    Stamp(begin, begin);
-    if (!events.empty() && events.back().kind == HistoryEvent::Kind::Idle &&
-        events.back().end >= begin)
-    {
-      events.back().end = end;
-      return;
-    }
-    Add(HistoryEvent::Kind::Idle);
-    Stamp(begin, end);
-  }
+  void Idle(const double begin, const double end);
 
   //! When what was noted since the last call happened.
-  void Stamp(const double begin, const double end)
-  {
-    for (; stamped < events.size(); ++stamped)
-    {
-      // Nothing begins before the last thing has ended, whatever rounding says.
-      const double last = stamped ? events[stamped - 1].end : 0;
-      events[stamped].begin = std::max(last, begin);
-      events[stamped].end = std::max(last, end);
-    }
-  }
+  void Stamp(const double begin, const double end);
 
   //! Add an event as it is, to rebuild a history from a file.
-  void Push(const HistoryEvent& event)
-  {
-    events.push_back(event);
-    events.back().firstRange = events.back().lastRange = ranges.size();
-    stamped = events.size();
-  }
+  void Push(const HistoryEvent& event);
 
   //! Add a range to the last event, which is an applied frame.
-  void AddRange(const GradientRange& range)
-  {
-    // A relay adds up gradients of several origins, each in its order; but what
-    // one origin computed in a row stands in a row.
-    HistoryEvent& event = events.back();
-    if (event.lastRange > event.firstRange)
-    {
-      GradientRange& last = ranges.back();
-      if (last.origin == range.origin &&
-          last.first + last.count == range.first)
-      {
-        last.count += range.count;
-        return;
-      }
-    }
-    ranges.push_back(range);
-    event.lastRange = ranges.size();
-  }
+  void AddRange(const GradientRange& range);
 
   const std::vector<HistoryEvent>& Events() const { return events; }
   //! All ranges, one frame's after the other's.
   const std::vector<GradientRange>& Ranges() const { return ranges; }
 
   //! How many gradients were computed here?
-  std::uint64_t Computed() const
-  {
-    return std::uint64_t(std::count_if(events.begin(), events.end(),
-        [](const HistoryEvent& event)
-        { return event.kind == HistoryEvent::Kind::Compute; }));
-  }
+  std::uint64_t Computed() const;
 
  private:
-  HistoryEvent& Add(const HistoryEvent::Kind kind)
-  {
-    events.emplace_back();
-    events.back().kind = kind;
-    events.back().firstRange = events.back().lastRange = ranges.size();
-    return events.back();
-  }
+  HistoryEvent& Add(const HistoryEvent::Kind kind);
 
   void AddFrame(const HistoryEvent::Kind kind,
                 const size_t peer,
                 const std::uint64_t frame,
-                const std::uint64_t bytes)
-  {
-    HistoryEvent& event = Add(kind);
-    event.peer = std::uint32_t(peer);
-    event.frame = frame;
-    event.bytes = bytes;
-  }
+                const std::uint64_t bytes);
 
   std::vector<HistoryEvent> events;
   std::vector<GradientRange> ranges;
@@ -176,5 +113,9 @@ class RankHistory
 using History = std::vector<RankHistory>;
 
 } // namespace dasgd
+
+#ifndef DASGD_COMPILED
+#include "history_impl.hpp"
+#endif
 
 #endif

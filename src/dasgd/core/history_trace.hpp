@@ -8,7 +8,11 @@
 #ifndef DASGD_CORE_HISTORY_TRACE_HPP
 #define DASGD_CORE_HISTORY_TRACE_HPP
 
+#include "config.hpp"
 #include "history_file.hpp"
+
+#include <iosfwd>
+#include <string>
 
 namespace dasgd {
 
@@ -16,84 +20,15 @@ namespace dasgd {
  * Write a trace: one track for each rank with what it did, and an arrow for
  * each frame from where it was sent to where it was applied.
  */
-inline void WriteTrace(const History& history, std::ostream& stream)
-{
-  const char* names[] = { "compute", "apply", "send", "idle" };
-  char text[256];
-  bool first = true;
-  const auto put = [&]()
-  {
-    stream << (first ? "\n" : ",\n") << text;
-    first = false;
-  };
-
-  stream << "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [";
-  for (size_t rank = 0; rank < history.size(); ++rank)
-  {
-    const unsigned long track = static_cast<unsigned long>(rank);
-    std::snprintf(text, sizeof(text), "{\"ph\": \"M\", \"pid\": 0, \"tid\": "
-        "%lu, \"name\": \"thread_name\", \"args\": {\"name\": \"rank %lu\"}}",
-        track, track);
-    put();
-    std::snprintf(text, sizeof(text), "{\"ph\": \"M\", \"pid\": 0, \"tid\": "
-        "%lu, \"name\": \"thread_sort_index\", \"args\": {\"sort_index\": "
-        "%lu}}", track, track);
-    put();
-
-    std::uint64_t own = 0;
-    for (const HistoryEvent& event : history[rank].Events())
-    {
-      // Microseconds.
-      const double begin = 1e6 * event.begin;
-      const double length = 1e6 * (event.end - event.begin);
-      std::string details;
-      if (event.kind == HistoryEvent::Kind::Compute)
-        details = "\"gradient\": " + std::to_string(++own);
-      if (event.frame != 0)
-      {
-        details = std::string("\"") +
-            (event.kind == HistoryEvent::Kind::Send ? "to" : "from") +
-            "\": " + std::to_string(event.peer) + ", \"frame\": " +
-            std::to_string(event.frame) + ", \"bytes\": " +
-            std::to_string(event.bytes);
-      }
-      if (event.kind == HistoryEvent::Kind::Apply)
-      {
-        std::uint64_t count = 0;
-        for (size_t i = event.firstRange; i < event.lastRange; ++i)
-          count += history[rank].Ranges()[i].count;
-        details += ", \"gradients\": " + std::to_string(count);
-      }
-      std::snprintf(text, sizeof(text), "{\"ph\": \"X\", \"pid\": 0, \"tid\": "
-          "%lu, \"name\": \"%s\", \"ts\": %.3f, \"dur\": %.3f, \"args\": "
-          "{%s}}", track, names[size_t(event.kind)], begin, length,
-          details.c_str());
-      put();
-
-      if (event.frame == 0)
-        continue;
-      // Both ends of an arrow have the same id, which tells the link and the
-      // number of the frame on it.
-      const bool sends = (event.kind == HistoryEvent::Kind::Send);
-      const unsigned long from = sends ? track : event.peer;
-      const unsigned long to = sends ? event.peer : track;
-      std::snprintf(text, sizeof(text), "{\"ph\": \"%s\", \"pid\": 0, \"tid\": "
-          "%lu, \"name\": \"frame\", \"cat\": \"frame\", \"id\": "
-          "\"%lu-%lu-%llu\", \"ts\": %.3f}", sends ? "s" : "f\", \"bp\": \"e",
-          track, from, to, static_cast<unsigned long long>(event.frame), begin);
-      put();
-    }
-  }
-  stream << "\n]}\n";
-}
+void WriteTrace(const History& history, std::ostream& stream);
 
 //! Write a trace to a file; does nothing if the history is empty.
-inline void SaveTrace(const History& history, const std::string& path)
-{
-  if (!history.empty())
-    SaveFile(path, [&](std::ostream& out) { WriteTrace(history, out); });
-}
+void SaveTrace(const History& history, const std::string& path);
 
 } // namespace dasgd
+
+#ifndef DASGD_COMPILED
+#include "history_trace_impl.hpp"
+#endif
 
 #endif

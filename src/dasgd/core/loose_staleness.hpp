@@ -8,10 +8,12 @@
 #ifndef DASGD_CORE_LOOSE_STALENESS_HPP
 #define DASGD_CORE_LOOSE_STALENESS_HPP
 
+#include "config.hpp"
 #include "history.hpp"
 
-#include <stdexcept>
-#include <string>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace dasgd {
 
@@ -33,28 +35,7 @@ class HistoryStaleness
     StalenessMeter loose;
   };
 
-  explicit HistoryStaleness(const History& history) :
-      ranks(history.size()), versions(ranks), meters(ranks),
-      lo(ranks), hi(ranks)
-  {
-    for (size_t rank = 0; rank < ranks; ++rank)
-    {
-      versions[rank].reserve(size_t(history[rank].Computed()) * ranks);
-      VersionVector version(ranks, 0);
-      Walk(history[rank], rank, [&](const size_t origin, const std::uint64_t,
-          const std::uint64_t count)
-      {
-        if (origin == rank)
-        {
-          versions[rank].insert(versions[rank].end(), version.begin(),
-              version.end());
-        }
-        version[origin] += count;
-      });
-    }
-    for (size_t rank = 0; rank < ranks; ++rank)
-      Measure(history[rank], rank);
-  }
+  explicit HistoryStaleness(const History& history);
 
   const std::vector<Meters>& Ranks() const { return meters; }
 
@@ -72,37 +53,8 @@ class HistoryStaleness
    * model lacks.  Sets are prefixes per origin, so for each origin the union
    * reaches from the lowest to the highest count in the closure or the model.
    */
-  std::uint64_t Loose(const VersionVector& model, const std::uint64_t* computed)
-  {
-    std::copy(computed, computed + ranks, lo.begin());
-    std::copy(computed, computed + ranks, hi.begin());
-    // Of the gradients of one origin the first was computed at the least and
-    // the last at the greatest vector, so only these two need be looked at.
-    bool grown = true;
-    seen.assign(ranks, 0);
-    while (grown)
-    {
-      grown = false;
-      for (size_t i = 0; i < ranks; ++i)
-      {
-        if (hi[i] <= std::max(model[i], seen[i]))
-          continue;
-        grown = true;
-        const std::uint64_t* first = ComputedAt(i, model[i] + 1);
-        const std::uint64_t* last = ComputedAt(i, hi[i]);
-        seen[i] = hi[i];
-        for (size_t k = 0; k < ranks; ++k)
-        {
-          lo[k] = std::min(lo[k], first[k]);
-          hi[k] = std::max(hi[k], last[k]);
-        }
-      }
-    }
-    std::uint64_t size = 0;
-    for (size_t i = 0; i < ranks; ++i)
-      size += std::max(model[i], hi[i]) - std::min(model[i], lo[i]);
-    return size;
-  }
+  std::uint64_t Loose(const VersionVector& model,
+                      const std::uint64_t* computed);
 
   //! Calls action(origin, first, count) for all that a rank applied, in order.
   template<typename ActionType>
@@ -124,21 +76,7 @@ class HistoryStaleness
   }
 
  private:
-  void Measure(const RankHistory& history, const size_t rank)
-  {
-    VersionVector model(ranks, 0);
-    Walk(history, rank, [&](const size_t origin, const std::uint64_t first,
-        const std::uint64_t count)
-    {
-      for (std::uint64_t k = 0; k < count; ++k)
-      {
-        const std::uint64_t* computed = ComputedAt(origin, first + k);
-        meters[rank].tight.Add(Staleness(model.data(), computed, ranks));
-        meters[rank].loose.Add(Loose(model, computed));
-        ++model[origin];
-      }
-    });
-  }
+  void Measure(const RankHistory& history, const size_t rank);
 
   size_t ranks;
   //! Per origin, the version vectors of its gradients, one after the other.
@@ -151,5 +89,9 @@ class HistoryStaleness
 };
 
 } // namespace dasgd
+
+#ifndef DASGD_COMPILED
+#include "loose_staleness_impl.hpp"
+#endif
 
 #endif

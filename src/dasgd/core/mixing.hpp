@@ -8,7 +8,11 @@
 #ifndef DASGD_CORE_MIXING_HPP
 #define DASGD_CORE_MIXING_HPP
 
+#include "config.hpp"
 #include "routes.hpp"
+
+#include <cstddef>
+#include <vector>
 
 namespace dasgd {
 
@@ -23,17 +27,7 @@ namespace dasgd {
 class Mixing
 {
  public:
-  Mixing(const Topology& topology, const size_t ranks, const size_t rank) :
-      neighbours(NeighboursOf(topology, ranks, rank))
-  {
-    for (const size_t peer : neighbours)
-    {
-      const size_t degree = std::max(neighbours.size(),
-          NeighboursOf(topology, ranks, peer).size());
-      weights.push_back(1.0 / double(1 + degree));
-      own -= weights.back();
-    }
-  }
+  Mixing(const Topology& topology, const size_t ranks, const size_t rank);
 
   //! All that this rank is linked with, in either direction, ascending.
   const std::vector<size_t>& Neighbours() const { return neighbours; }
@@ -45,8 +39,7 @@ class Mixing
  private:
   static std::vector<size_t> NeighboursOf(const Topology& topology,
                                           const size_t ranks,
-                                          const size_t rank)
-  { return Routes(topology, ranks, rank).BothWays(); }
+                                          const size_t rank);
 
   std::vector<size_t> neighbours;
   std::vector<double> weights;
@@ -54,5 +47,9 @@ class Mixing
 };
 
 } // namespace dasgd
+
+#ifndef DASGD_COMPILED
+#include "mixing_impl.hpp"
+#endif
 
 #endif

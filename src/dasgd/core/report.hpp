@@ -8,12 +8,15 @@
 #ifndef DASGD_CORE_REPORT_HPP
 #define DASGD_CORE_REPORT_HPP
 
+#include "config.hpp"
 #include "fact.hpp"
 #include "rank_report.hpp"
 #include "work.hpp"
 
-#include <ostream>
+#include <cstdint>
+#include <iosfwd>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dasgd {
@@ -144,6 +147,12 @@ std::ostream& operator<<(std::ostream& stream, const Report& report);
 
 } // namespace dasgd
 
+#ifndef DASGD_COMPILED
 #include "report_impl.hpp"
+#endif
+
+// After the class, which they are about.
+#include "report_json.hpp"
+#include "report_text.hpp"
 
 #endif

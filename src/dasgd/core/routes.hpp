@@ -9,13 +9,11 @@
 #ifndef DASGD_CORE_ROUTES_HPP
 #define DASGD_CORE_ROUTES_HPP
 
-#include <algorithm>
-#include <cstddef>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
+#include "config.hpp"
 #include "topology.hpp"
+
+#include <cstddef>
+#include <vector>
 
 namespace dasgd {
 
@@ -38,43 +36,7 @@ class Routes
   //! @throws std::invalid_argument if the topology does not fit.
   Routes(const Topology& topology,
          const size_t ranksIn,
-         const size_t rankIn) :
-      ranks(ranksIn),
-      rank(rankIn)
-  {
-    const std::vector<Hop> emitted = topology.Emit(ranks, rank);
-    const std::vector<Arrival> arrivals = topology.Arrivals(ranks, rank);
-
-    std::vector<Hop> all = emitted;
-    for (const Arrival& arrival : arrivals)
-    {
-      all.insert(all.end(), arrival.onward.begin(), arrival.onward.end());
-      receiveFrom.push_back(arrival.sender);
-    }
-    for (const Hop& hop : all)
-      sendTo.push_back(hop.neighbour);
-    SortUnique(sendTo);
-    SortUnique(receiveFrom);
-
-    for (const Hop& hop : all)
-      channels.push_back({ Link(hop), hop.routeClass });
-    std::sort(channels.begin(), channels.end(), Before);
-    channels.erase(std::unique(channels.begin(), channels.end(),
-        [](const Channel& a, const Channel& b) { return !Before(a, b); }),
-        channels.end());
-
-    emit = Numbers(emitted);
-    for (const Arrival& arrival : arrivals)
-    {
-      if (arrival.routeClass >= known.size())
-      {
-        known.resize(arrival.routeClass + 1, false);
-        forward.resize(arrival.routeClass + 1);
-      }
-      known[arrival.routeClass] = true;
-      forward[arrival.routeClass] = Numbers(arrival.onward);
-    }
-  }
+         const size_t rankIn);
 
   //! The ranks that this rank sends to, ascending.
   const std::vector<size_t>& SendTo() const { return sendTo; }
@@ -84,13 +46,7 @@ class Routes
   const std::vector<size_t>& ReceiveFrom() const { return receiveFrom; }
 
   //! All that this rank has a link with in either direction, ascending.
-  std::vector<size_t> BothWays() const
-  {
-    std::vector<size_t> all = sendTo;
-    all.insert(all.end(), receiveFrom.begin(), receiveFrom.end());
-    SortUnique(all);
-    return all;
-  }
+  std::vector<size_t> BothWays() const;
 
   const std::vector<Channel>& Channels() const { return channels; }
 
@@ -113,11 +69,7 @@ class Routes
   const std::vector<size_t>& Forward(const size_t routeClass) const
   {
     if (!Knows(routeClass))
-    {
-      throw std::out_of_range("rank " + std::to_string(rank) + " of " +
-          std::to_string(ranks) + " has no route for class " +
-          std::to_string(routeClass) + "; check with Knows() first");
-    }
+      NoRoute(routeClass);
     return forward[routeClass];
   }
 
@@ -125,36 +77,16 @@ class Routes
   size_t Rank() const { return rank; }
 
  private:
-  static bool Before(const Channel& a, const Channel& b)
-  {
-    return (a.link != b.link) ? a.link < b.link : a.routeClass < b.routeClass;
-  }
+  [[noreturn]] void NoRoute(const size_t routeClass) const;
 
-  static void SortUnique(std::vector<size_t>& values)
-  {
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
-  }
+  static bool Before(const Channel& a, const Channel& b);
 
-  size_t Link(const Hop& hop) const
-  {
-    return std::lower_bound(sendTo.begin(), sendTo.end(), hop.neighbour) -
-        sendTo.begin();
-  }
+  static void SortUnique(std::vector<size_t>& values);
+
+  size_t Link(const Hop& hop) const;
 
   //! The channel numbers of some hops, ascending.
-  std::vector<size_t> Numbers(const std::vector<Hop>& hops) const
-  {
-    std::vector<size_t> numbers;
-    for (const Hop& hop : hops)
-    {
-      const Channel channel = { Link(hop), hop.routeClass };
-      numbers.push_back(std::lower_bound(channels.begin(), channels.end(),
-          channel, Before) - channels.begin());
-    }
-    std::sort(numbers.begin(), numbers.end());
-    return numbers;
-  }
+  std::vector<size_t> Numbers(const std::vector<Hop>& hops) const;
 
   size_t ranks;
   size_t rank;
@@ -167,5 +99,9 @@ class Routes
 };
 
 } // namespace dasgd
+
+#ifndef DASGD_COMPILED
+#include "routes_impl.hpp"
+#endif
 
 #endif

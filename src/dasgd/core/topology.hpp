@@ -9,6 +9,7 @@
 #ifndef DASGD_CORE_TOPOLOGY_HPP
 #define DASGD_CORE_TOPOLOGY_HPP
 
+#include "config.hpp"
 #include "topology/hop.hpp"
 
 #include <memory>
@@ -145,6 +146,8 @@ inline bool operator!=(const Topology& a, const Topology& b)
 
 } // namespace dasgd
 
+#ifndef DASGD_COMPILED
 #include "topology_impl.hpp"
+#endif
 
 #endif

@@ -20,57 +20,57 @@
 
 namespace dasgd {
 
-inline Topology::Topology(std::shared_ptr<const detail::Shape> shapeIn) :
+DASGD_INLINE Topology::Topology(std::shared_ptr<const detail::Shape> shapeIn) :
     shape(std::move(shapeIn))
 { /* Nothing to do. */ }
 
-inline Topology::Topology() : Topology(Complete())
+DASGD_INLINE Topology::Topology() : Topology(Complete())
 { /* Nothing to do. */ }
 
-inline Topology::Topology(const std::string& text) : Topology(Parse(text))
+DASGD_INLINE Topology::Topology(const std::string& text) : Topology(Parse(text))
 { /* Nothing to do. */ }
 
-inline Topology::Topology(const char* text) :
+DASGD_INLINE Topology::Topology(const char* text) :
     Topology(Parse(text == nullptr ? "" : text))
 { /* Nothing to do. */ }
 
-inline Topology Topology::Complete()
+DASGD_INLINE Topology Topology::Complete()
 {
   return Topology(std::make_shared<const detail::CompleteShape>());
 }
 
-inline Topology Topology::Ring()
+DASGD_INLINE Topology Topology::Ring()
 {
   return Topology(std::make_shared<const detail::RingShape>());
 }
 
-inline Topology Topology::Mesh(const size_t rows, const size_t cols)
+DASGD_INLINE Topology Topology::Mesh(const size_t rows, const size_t cols)
 {
   return Topology(std::make_shared<const detail::MeshShape>(rows, cols));
 }
 
-inline Topology Topology::Exponential()
+DASGD_INLINE Topology Topology::Exponential()
 {
   return Topology(std::make_shared<const detail::ExponentialShape>());
 }
 
-inline Topology Topology::Tree(const size_t arity)
+DASGD_INLINE Topology Topology::Tree(const size_t arity)
 {
   return Topology(std::make_shared<const detail::TreeShape>(arity));
 }
 
-inline Topology Topology::Graph(
+DASGD_INLINE Topology Topology::Graph(
     const std::vector<std::pair<size_t, size_t>>& edges)
 {
   return Topology(std::make_shared<const detail::GraphShape>(edges));
 }
 
-inline Topology Topology::FromFile(const std::string& path)
+DASGD_INLINE Topology Topology::FromFile(const std::string& path)
 {
   return Graph(detail::ReadEdgeFile(path));
 }
 
-inline Topology Topology::Parse(const std::string& text)
+DASGD_INLINE Topology Topology::Parse(const std::string& text)
 {
   const size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon);
@@ -141,12 +141,12 @@ inline Topology Topology::Parse(const std::string& text)
       "file:PATH (a file with one edge per line)");
 }
 
-inline std::string Topology::Name() const
+DASGD_INLINE std::string Topology::Name() const
 {
   return shape->Name();
 }
 
-inline void Topology::Check(const size_t ranks) const
+DASGD_INLINE void Topology::Check(const size_t ranks) const
 {
   if (ranks == 0)
   {
@@ -156,7 +156,7 @@ inline void Topology::Check(const size_t ranks) const
   shape->Check(ranks);
 }
 
-inline void Topology::Check(const size_t ranks, const size_t rank) const
+DASGD_INLINE void Topology::Check(const size_t ranks, const size_t rank) const
 {
   Check(ranks);
   if (rank >= ranks)
@@ -168,29 +168,29 @@ inline void Topology::Check(const size_t ranks, const size_t rank) const
   }
 }
 
-inline std::vector<Hop> Topology::Emit(const size_t ranks,
-                                       const size_t rank) const
+DASGD_INLINE std::vector<Hop> Topology::Emit(const size_t ranks,
+                                             const size_t rank) const
 {
   Check(ranks, rank);
   return shape->Emit(ranks, rank);
 }
 
-inline std::vector<Hop> Topology::Forward(const size_t ranks,
-                                          const size_t rank,
-                                          const size_t routeClass) const
+DASGD_INLINE std::vector<Hop> Topology::Forward(const size_t ranks,
+                                                const size_t rank,
+                                                const size_t routeClass) const
 {
   Check(ranks, rank);
   return shape->Forward(ranks, rank, routeClass);
 }
 
-inline std::vector<Arrival> Topology::Arrivals(const size_t ranks,
-                                               const size_t rank) const
+DASGD_INLINE std::vector<Arrival> Topology::Arrivals(const size_t ranks,
+                                                     const size_t rank) const
 {
   Check(ranks, rank);
   return shape->Arrivals(ranks, rank);
 }
 
-inline size_t Topology::Hops(const size_t ranks) const
+DASGD_INLINE size_t Topology::Hops(const size_t ranks) const
 {
   Check(ranks);
   return shape->Hops(ranks);

@@ -1,19 +1,21 @@
 /**
  * @file guard.hpp
  *
- * What the user's code throws is kept until all ranks know of it.
+ * Keeps an exception of the user's code until all ranks know of it.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
 #ifndef DASGD_OPTIMIZER_GUARD_HPP
 #define DASGD_OPTIMIZER_GUARD_HPP
 
+#include "../core/config.hpp"
+
 #include <exception>
 #include <string>
 
 namespace dasgd {
 
-//! Run something of the user's; keep what it throws, unless something was.
+//! Call a function of the user's and keep the first exception.
 template<typename ActionType>
 void Guard(std::exception_ptr& exception, ActionType&& action)
 {
@@ -28,25 +30,13 @@ void Guard(std::exception_ptr& exception, ActionType&& action)
   }
 }
 
-//! What an exception says; nothing if there is none.
-inline std::string ExceptionText(const std::exception_ptr& exception)
-{
-  if (!exception)
-    return "";
-  try
-  {
-    std::rethrow_exception(exception);
-  }
-  catch (const std::exception& e)
-  {
-    return (*e.what() == '\0') ? "an exception without a text" : e.what();
-  }
-  catch (...)
-  {
-    return "an exception that is not a std::exception";
-  }
-}
+//! The text of an exception; empty if there is none.
+std::string ExceptionText(const std::exception_ptr& exception);
 
 } // namespace dasgd
+
+#ifndef DASGD_COMPILED
+#include "guard_impl.hpp"
+#endif
 
 #endif

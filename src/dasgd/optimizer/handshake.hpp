@@ -1,57 +1,33 @@
 /**
  * @file handshake.hpp
  *
- * The opening of a run: all ranks must mean the same.
+ * The start of a run: all ranks must have the same settings.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
 #ifndef DASGD_OPTIMIZER_HANDSHAKE_HPP
 #define DASGD_OPTIMIZER_HANDSHAKE_HPP
 
+#include "../core/config.hpp"
 #include "../transport/mpi_communicator.hpp"
 
-#include <cstdio>
-#include <cstdlib>
-#include <sstream>
+#include <cstddef>
+#include <string>
 #include <typeinfo>
-#if defined(__GNUG__)
-#include <cxxabi.h>
-#endif
+#include <vector>
 
 namespace dasgd {
 
-//! A type's name as one would write it.
-template<typename Type>
-std::string TypeName()
-{
-  const char* name = typeid(Type).name();
-#if defined(__GNUG__)
-  int status = 0;
-  char* readable = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-  const std::string text = (status == 0) ? readable : name;
-  std::free(readable);
-  return text;
-#else
-  return name;
-#endif
-}
+//! The name of a type as it is written in C++.
+std::string TypeName(const std::type_info& type);
 
-//! A number, as short as tells it from any other.
-inline std::string ExactText(const double value)
-{
-  char text[32];
-  for (int digits = 6; digits <= 17; ++digits)
-  {
-    std::snprintf(text, sizeof(text), "%.*g", digits, value);
-    if (std::strtod(text, nullptr) == value)
-      break;
-  }
-  return text;
-}
-inline std::string ExactText(const size_t value)
-{ return std::to_string(value); }
-inline std::string ExactText(const bool value)
-{ return value ? "true" : "false"; }
+template<typename Type>
+std::string TypeName() { return TypeName(typeid(Type)); }
+
+//! A number in as few digits as identify it.
+std::string ExactText(const double value);
+std::string ExactText(const size_t value);
+std::string ExactText(const bool value);
 
 /**
  * What each rank brings to a run.  Agree() compares it over all ranks; a
@@ -64,71 +40,23 @@ class Handshake
   //! Something that must be equal on all ranks.
   void Require(const std::string& name,
                const std::string& value,
-               const std::string& remedy = "give every rank the same")
-  {
-    fields.push_back(Field{ name, value, remedy });
-  }
+               const std::string& remedy = "give every rank the same");
 
-  void Require(const std::string& name, const double value)
-  { Require(name, ExactText(value)); }
+  void Require(const std::string& name, const double value);
 
-  void Require(const std::string& name, const size_t value)
-  { Require(name, ExactText(value)); }
+  void Require(const std::string& name, const size_t value);
 
-  void Require(const std::string& name, const bool value)
-  { Require(name, ExactText(value)); }
+  void Require(const std::string& name, const bool value);
 
   //! Something is wrong on this rank; the first one counts.
-  void Problem(const std::string& text)
-  {
-    if (problem.empty())
-      problem = text;
-  }
+  void Problem(const std::string& text);
 
   /**
    * Compare; throws std::invalid_argument on every rank if something differs.
    *
    * @param caller Named in messages.
    */
-  void Agree(const MpiCommunicator& comm, const std::string& caller) const
-  {
-    std::string mine;
-    for (const Field& field : fields)
-      mine += field.value + '\n';
-    mine += problem;
-    const std::vector<std::string> all = comm.Gather(mine);
-
-    // Field by field, so that what matters most is told first.
-    std::vector<std::istringstream> texts;
-    for (const std::string& text : all)
-      texts.emplace_back(text);
-    for (const Field& field : fields)
-    {
-      std::string first, other;
-      std::getline(texts[0], first);
-      for (size_t i = 1; i < texts.size(); ++i)
-      {
-        std::getline(texts[i], other);
-        if (other != first)
-        {
-          throw std::invalid_argument(caller + ": ranks 0 and " +
-              std::to_string(i) + " disagree on " + field.name + ": " + first +
-              " and " + other + "; " + field.remedy + ".");
-        }
-      }
-    }
-    for (size_t i = 0; i < texts.size(); ++i)
-    {
-      const std::string text = texts[i].str();
-      const std::streamoff at = texts[i].tellg();
-      const std::string theirs = (at < 0) ? "" : text.substr(size_t(at));
-      if (!theirs.empty())
-      {
-        throw std::invalid_argument(caller + ": rank " + std::to_string(i) +
-            ": " + theirs);
-      }
-    }
-  }
+  void Agree(const MpiCommunicator& comm, const std::string& caller) const;
 
  private:
   struct Field
@@ -143,5 +71,9 @@ class Handshake
 };
 
 } // namespace dasgd
+
+#ifndef DASGD_COMPILED
+#include "handshake_impl.hpp"
+#endif
 
 #endif

@@ -1,7 +1,8 @@
 /**
  * @file keep_random_numbers.hpp
  *
- * The program's random numbers belong to the program.
+ * Leaves the program's random number generator in a state that does not depend
+ * on the training.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -16,11 +17,12 @@
 namespace dasgd {
 
 /**
- * While this lives, Armadillo's generator may be seeded and drawn from as often
- * as anybody likes.  When it is gone, however that comes, the generator's state
- * is a function of what it was before and of nothing else.  So ranks that drew
- * the same numbers before a training do so after it, although they shuffled and
- * computed differently often.
+ * While this lives, Armadillo's generator may be seeded and drawn from.  After
+ * that, the generator's state is a function of what it was before and of nothing
+ * else.  So ranks that drew the same numbers before a training do so after it,
+ * although they shuffled and computed differently often.
+ *
+ * Inline: which generator Armadillo has depends on how the program is compiled.
  */
 class KeepRandomNumbers
 {

@@ -8,9 +8,10 @@
 #ifndef DASGD_TRANSPORT_MPI_ROOT_STREAM_HPP
 #define DASGD_TRANSPORT_MPI_ROOT_STREAM_HPP
 
+#include "../core/config.hpp"
 #include "mpi_environment.hpp"
 
-#include <iostream>
+#include <ostream>
 
 namespace dasgd {
 
@@ -18,15 +19,12 @@ namespace dasgd {
  * std::cout on rank 0, silence on all others: for callbacks that print, e.g.
  * `ens::PrintLoss(dasgd::RootStream())`.
  */
-inline std::ostream& RootStream(const MPI_Comm comm = MPI_COMM_WORLD)
-{
-  static std::ostream silence(nullptr);
-  mpi::Initialize();
-  int rank = 0;
-  mpi::Check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
-  return (rank == 0) ? std::cout : silence;
-}
+std::ostream& RootStream(const MPI_Comm comm = MPI_COMM_WORLD);
 
 } // namespace dasgd
+
+#ifndef DASGD_COMPILED
+#include "mpi_root_stream_impl.hpp"
+#endif
 
 #endif

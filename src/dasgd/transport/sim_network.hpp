@@ -9,17 +9,18 @@
 #ifndef DASGD_TRANSPORT_SIM_NETWORK_HPP
 #define DASGD_TRANSPORT_SIM_NETWORK_HPP
 
+#include "../core/config.hpp"
 #include "../core/random.hpp"
 #include "../wire/buffer.hpp"
 
-#include <cassert>
-#include <cmath>
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <queue>
+#include <utility>
+#include <vector>
 
 namespace dasgd {
 
@@ -34,27 +35,13 @@ class SimClock
   { At(now + seconds, std::move(action)); }
 
   //! Do something at the given time.
-  void At(const double time, std::function<void()> action)
-  { events.push(Event{ time, count++, std::move(action) }); }
+  void At(const double time, std::function<void()> action);
 
   //! When is the next thing done?  Never, if there is none.
-  double Next() const
-  {
-    return events.empty() ? std::numeric_limits<double>::infinity() :
-        events.top().time;
-  }
+  double Next() const;
 
   //! Do the next thing; false if there is none.
-  bool Step()
-  {
-    if (events.empty())
-      return false;
-    Event event = events.top();
-    events.pop();
-    now = event.time;
-    event.action();
-    return true;
-  }
+  bool Step();
 
  private:
   struct Event
@@ -105,10 +92,7 @@ class SimNetwork
              const size_t window,
              const double rankBytesPerSecond,
              const std::uint64_t seed,
-             std::function<void(size_t)> wake) :
-      clock(clock), window(window), rankBytesPerSecond(rankBytesPerSecond),
-      random(seed), wake(std::move(wake)), ports(ranks)
-  { }
+             std::function<void(size_t)> wake);
 
   /**
    * Open the links of one rank.
@@ -119,18 +103,7 @@ class SimNetwork
              const std::vector<size_t>& sendTo,
              const std::vector<SimLink>& links,
              const std::vector<size_t>& receiveFrom,
-             BufferPool& pool)
-  {
-    Port& port = ports[rank];
-    port.network = this;
-    port.rank = rank;
-    port.pool = &pool;
-    for (size_t i = 0; i < sendTo.size(); ++i)
-      port.senders.push_back(Port::Sender{ sendTo[i], links[i], 0, 0 });
-    for (const size_t peer : receiveFrom)
-      port.receivers.push_back(Port::Receiver{ peer, {}, {} });
-    return port;
-  }
+             BufferPool& pool);
 
   //! The transport of one rank.
   class Port
@@ -167,48 +140,7 @@ class SimNetwork
     bool CanSend(const size_t link) const
     { return senders[link].underWay < network->window; }
 
-    void Send(const size_t link, Buffer&& buffer, const size_t bytes)
-    {
-      Sender& sender = senders[link];
-      ++sender.underWay;
-      Port& peer = network->ports[sender.peer];
-      double begin = network->clock.Now();
-      const double delay = sender.link.latency +
-          sender.link.jitter * network->random.Uniform();
-      const double onLink = double(bytes) / sender.link.bytesPerSecond;
-      double arrival = begin + delay + onLink;
-      if (std::isfinite(network->rankBytesPerSecond))
-      {
-        // One frame after the other leaves this rank, and enters the other, in
-        // the order in which they were sent.
-        const double takes = double(bytes) / network->rankBytesPerSecond;
-        begin = std::max(begin, sendsUntil);
-        sendsUntil = begin + takes;
-        arrival = std::max(begin + delay + std::max(onLink, takes),
-            peer.receivesUntil + takes);
-        peer.receivesUntil = arrival;
-      }
-      arrival = std::max(sender.lastArrival, arrival);
-      sender.lastArrival = arrival;
-
-      // The message is a copy; the buffer stays taken until it is matched.
-      auto frame = std::make_shared<Frame>(Frame{ Buffer(bytes), rank, link,
-          std::move(buffer) });
-      std::memcpy(frame->buffer.Bytes(), frame->held.Bytes(), bytes);
-      network->clock.At(arrival, [this, &peer, frame]()
-      {
-        for (Receiver& receiver : peer.receivers)
-        {
-          if (receiver.peer != rank)
-            continue;
-          receiver.arrived.push_back(std::move(*frame));
-          peer.Match(receiver);
-          network->wake(peer.rank);
-          return;
-        }
-        assert(!"a frame for a rank that does not expect any");
-      });
-    }
+    void Send(const size_t link, Buffer&& buffer, const size_t bytes);
 
     bool Delivered() const
     {
@@ -246,20 +178,7 @@ class SimNetwork
     };
 
     //! Let posted receives take what has arrived, and free the senders' slots.
-    void Match(Receiver& receiver)
-    {
-      while (!receiver.arrived.empty() &&
-          receiver.matched.size() < network->window)
-      {
-        Frame frame = std::move(receiver.arrived.front());
-        receiver.arrived.pop_front();
-        Port& from = network->ports[frame.from];
-        --from.senders[frame.link].underWay;
-        from.pool->Give(std::move(frame.held));
-        receiver.matched.push_back(std::move(frame));
-        network->wake(from.rank);
-      }
-    }
+    void Match(Receiver& receiver);
 
     SimNetwork* network = nullptr;
     size_t rank = 0;
@@ -282,5 +201,9 @@ class SimNetwork
 };
 
 } // namespace dasgd
+
+#ifndef DASGD_COMPILED
+#include "sim_network_impl.hpp"
+#endif
 
 #endif

@@ -8,22 +8,22 @@
 #ifndef DASGD_WIRE_BUFFER_HPP
 #define DASGD_WIRE_BUFFER_HPP
 
+#include "../core/config.hpp"
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <new>
-#include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace dasgd {
 
 //! A fixed number of bytes, aligned for vector instructions; not initialised.
-//! May stand in memory that is somebody else's.
+//! Owns its memory, or refers to memory that somebody else owns.
 class Buffer
 {
  public:
@@ -45,7 +45,7 @@ class Buffer
       throw std::bad_alloc();
   }
 
-  //! Bytes of somebody's, who keeps them until this is gone.
+  //! Memory that somebody else owns, and frees after this buffer is gone.
   Buffer(std::uint8_t* memory, const size_t bytes) :
       data(memory, Free(false)), size(bytes) { }
 
@@ -84,10 +84,7 @@ class BufferPool
     if (idle.empty())
     {
       if (used > most)
-      {
-        throw std::length_error("dasgd: " + std::to_string(used) + " frames "
-            "were begun where " + std::to_string(most) + " were to suffice");
-      }
+        Exhausted();
       return Buffer(bytes);
     }
     Buffer buffer = std::move(idle.back());
@@ -109,12 +106,7 @@ class BufferPool
    *
    * @param memory Room for `buffers` buffers.
    */
-  void Use(std::uint8_t* memory, const size_t buffers)
-  {
-    most = buffers;
-    for (size_t i = buffers; i-- > 0; )
-      idle.emplace_back(memory + i * BufferBytes(), BufferBytes());
-  }
+  void Use(std::uint8_t* memory, const size_t buffers);
 
   //! Bytes of each buffer.
   size_t BufferBytes() const { return Buffer::RoundUp(bytes); }
@@ -123,6 +115,8 @@ class BufferPool
   size_t Peak() const { return peak; }
 
  private:
+  [[noreturn]] void Exhausted() const;
+
   size_t bytes;
   size_t used = 0;
   size_t peak = 0;
@@ -131,5 +125,9 @@ class BufferPool
 };
 
 } // namespace dasgd
+
+#ifndef DASGD_COMPILED
+#include "buffer_impl.hpp"
+#endif
 
 #endif

@@ -9,8 +9,11 @@
 #ifndef DASGD_WIRE_BYTE_ARCHIVE_HPP
 #define DASGD_WIRE_BYTE_ARCHIVE_HPP
 
+#include "../core/config.hpp"
+
 #include <cereal/cereal.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
@@ -42,10 +45,7 @@ class ByteOutputArchive :
   void saveBinary(const void* source, const size_t bytes)
   {
     if (bytes > capacity - position)
-    {
-      throw WireError("a frame needs " + std::to_string(position + bytes) +
-          " bytes, but its buffer holds " + std::to_string(capacity));
-    }
+      Overflow(bytes);
     if (bytes != 0 && source != data + position)
       std::memcpy(data + position, source, bytes);
     position += bytes;
@@ -54,6 +54,8 @@ class ByteOutputArchive :
   size_t Position() const { return position; }
 
  private:
+  [[noreturn]] void Overflow(const size_t bytes) const;
+
   std::uint8_t* data;
   size_t capacity;
   size_t position = 0;
@@ -81,11 +83,7 @@ class ByteInputArchive :
   const std::uint8_t* View(const size_t bytes)
   {
     if (bytes > size - position)
-    {
-      throw WireError("a frame of " + std::to_string(size) + " bytes is cut " +
-          "short: " + std::to_string(bytes) + " bytes were expected from byte " +
-          std::to_string(position) + " on");
-    }
+      CutShort(bytes);
     const std::uint8_t* here = data + position;
     position += bytes;
     return here;
@@ -95,6 +93,8 @@ class ByteInputArchive :
   size_t Left() const { return size - position; }
 
  private:
+  [[noreturn]] void CutShort(const size_t bytes) const;
+
   const std::uint8_t* data;
   size_t size;
   size_t position = 0;
@@ -142,35 +142,11 @@ struct Varint
   explicit Varint(const std::uint64_t value) : value(value) { }
 };
 
-inline void CEREAL_SAVE_FUNCTION_NAME(ByteOutputArchive& archive,
-                                      const Varint& varint)
-{
-  std::uint8_t bytes[Varint::MaxBytes];
-  size_t count = 0;
-  std::uint64_t rest = varint.value;
-  do
-  {
-    bytes[count++] = std::uint8_t((rest & 0x7F) | (rest > 0x7F ? 0x80 : 0));
-    rest >>= 7;
-  } while (rest != 0);
-  archive.saveBinary(bytes, count);
-}
+void CEREAL_SAVE_FUNCTION_NAME(ByteOutputArchive& archive,
+                               const Varint& varint);
 
-inline void CEREAL_LOAD_FUNCTION_NAME(ByteInputArchive& archive,
-                                      Varint& varint)
-{
-  varint.value = 0;
-  for (size_t i = 0; i < Varint::MaxBytes; ++i)
-  {
-    const std::uint8_t byte = *archive.View(1);
-    varint.value |= std::uint64_t(byte & 0x7F) << (7 * i);
-    if ((byte & 0x80) == 0)
-      return;
-  }
-  throw WireError("a number of more than " +
-      std::to_string(Varint::MaxBytes) + " bytes ends at byte " +
-      std::to_string(archive.Position()));
-}
+void CEREAL_LOAD_FUNCTION_NAME(ByteInputArchive& archive,
+                               Varint& varint);
 
 } // namespace dasgd
 
@@ -178,5 +154,9 @@ inline void CEREAL_LOAD_FUNCTION_NAME(ByteInputArchive& archive,
 // it for every polymorphic type of the program, such as mlpack's layers with
 // MLPACK_ENABLE_ANN_SERIALIZATION, which it was not made for.
 CEREAL_SETUP_ARCHIVE_TRAITS(dasgd::ByteInputArchive, dasgd::ByteOutputArchive)
+
+#ifndef DASGD_COMPILED
+#include "byte_archive_impl.hpp"
+#endif
 
 #endif

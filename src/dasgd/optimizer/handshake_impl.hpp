@@ -1,0 +1,123 @@
+/**
+ * @file handshake_impl.hpp
+ *
+ * Implementation of the handshake.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_OPTIMIZER_HANDSHAKE_IMPL_HPP
+#define DASGD_OPTIMIZER_HANDSHAKE_IMPL_HPP
+
+// In case it hasn't been included yet.
+#include "handshake.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <stdexcept>
+#if defined(__GNUG__)
+#include <cxxabi.h>
+#endif
+
+namespace dasgd {
+
+DASGD_INLINE std::string TypeName(const std::type_info& type)
+{
+  const char* name = type.name();
+#if defined(__GNUG__)
+  int status = 0;
+  char* readable = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+  const std::string text = (status == 0) ? readable : name;
+  std::free(readable);
+  return text;
+#else
+  return name;
+#endif
+}
+
+DASGD_INLINE std::string ExactText(const double value)
+{
+  char text[32];
+  for (int digits = 6; digits <= 17; ++digits)
+  {
+    std::snprintf(text, sizeof(text), "%.*g", digits, value);
+    if (std::strtod(text, nullptr) == value)
+      break;
+  }
+  return text;
+}
+
+DASGD_INLINE std::string ExactText(const size_t value)
+{ return std::to_string(value); }
+
+DASGD_INLINE std::string ExactText(const bool value)
+{ return value ? "true" : "false"; }
+
+DASGD_INLINE void Handshake::Require(const std::string& name,
+                                     const std::string& value,
+                                     const std::string& remedy)
+{
+  fields.push_back(Field{ name, value, remedy });
+}
+
+DASGD_INLINE void Handshake::Require(const std::string& name,
+                                     const double value)
+{ Require(name, ExactText(value)); }
+
+DASGD_INLINE void Handshake::Require(const std::string& name,
+                                     const size_t value)
+{ Require(name, ExactText(value)); }
+
+DASGD_INLINE void Handshake::Require(const std::string& name, const bool value)
+{ Require(name, ExactText(value)); }
+
+DASGD_INLINE void Handshake::Problem(const std::string& text)
+{
+  if (problem.empty())
+    problem = text;
+}
+
+DASGD_INLINE void Handshake::Agree(const MpiCommunicator& comm,
+                                   const std::string& caller) const
+{
+  std::string mine;
+  for (const Field& field : fields)
+    mine += field.value + '\n';
+  mine += problem;
+  const std::vector<std::string> all = comm.Gather(mine);
+
+  // Field by field, so that the most important difference is reported.
+  std::vector<std::istringstream> texts;
+  for (const std::string& text : all)
+    texts.emplace_back(text);
+  for (const Field& field : fields)
+  {
+    std::string first, other;
+    std::getline(texts[0], first);
+    for (size_t i = 1; i < texts.size(); ++i)
+    {
+      std::getline(texts[i], other);
+      if (other != first)
+      {
+        throw std::invalid_argument(caller + ": ranks 0 and " +
+            std::to_string(i) + " disagree on " + field.name + ": " + first +
+            " and " + other + "; " + field.remedy + ".");
+      }
+    }
+  }
+  for (size_t i = 0; i < texts.size(); ++i)
+  {
+    const std::string text = texts[i].str();
+    const std::streamoff at = texts[i].tellg();
+    const std::string theirs = (at < 0) ? "" : text.substr(size_t(at));
+    if (!theirs.empty())
+    {
+      throw std::invalid_argument(caller + ": rank " + std::to_string(i) +
+          ": " + theirs);
+    }
+  }
+}
+
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,199 @@
+/**
+ * @file mpi_environment_impl.hpp
+ *
+ * Implementation of the beginning and the end of MPI.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_TRANSPORT_MPI_ENVIRONMENT_IMPL_HPP
+#define DASGD_TRANSPORT_MPI_ENVIRONMENT_IMPL_HPP
+
+// In case it hasn't been included yet.
+#include "mpi_environment.hpp"
+
+#include "rank_loss.hpp"
+#include "watchdog.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+
+#include <unistd.h>
+
+namespace dasgd {
+namespace mpi {
+
+DASGD_INLINE void Await(MPI_Request& request, const Backoff::Mode mode)
+{
+  Backoff backoff(mode);
+  int done = 0;
+  Check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  while (!done)
+  {
+    backoff.Wait();
+    Check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  }
+}
+
+DASGD_INLINE bool MeetAtExit(const bool failed)
+{
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point limit = Clock::now() + std::chrono::seconds(2);
+  MPI_Request request = MPI_REQUEST_NULL;
+  int done = 0;
+#if DASGD_ULFM
+  // Static: MPI may write to it as long as it is under way.
+  static int bits = 1;
+  if (Tolerant())
+    MPIX_Comm_iagree(ExitCommunicator(), &bits, &request);
+  else
+#endif
+  if (MPI_Ibarrier(ExitCommunicator(), &request) != MPI_SUCCESS)
+    return false;
+  Clock::time_point death = Clock::time_point::max();
+  while (!done && request != MPI_REQUEST_NULL)
+  {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done)
+      break;
+    const Clock::time_point now = Clock::now();
+    if (failed && now > limit)
+      return false;
+    if (death == Clock::time_point::max() && Deaths(ExitCommunicator()) > 0)
+      death = now;
+    if (death < now && now - death > std::chrono::seconds(60))
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+DASGD_INLINE void AtExit(const int status)
+{
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized)
+    return;
+  const bool training = (UnderWay::Count() > 0);
+  const bool failed = (status != 0 || training);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const std::string name = "dasgd: rank " + std::to_string(rank);
+  if (failed && !MeetAtExit(true))
+  {
+    if (training)
+    {
+      std::fputs((name + " called exit(" + std::to_string(status) + ") while "
+          "training was under way; the job ends, since the other ranks would "
+          "wait for it\n").c_str(), stderr);
+    }
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+#if DASGD_ULFM
+  else if (Tolerant())
+  {
+    if (!failed && !MeetAtExit(false))
+    {
+      // The others do not need this rank any more.
+      std::fputs((name + " exits without the others: one of them died, and "
+          "the rest has not come to its end within a minute\n").c_str(),
+          stderr);
+      return;
+    }
+    std::fflush(nullptr);
+    const Watchdog watchdog(60, name + " exits: MPI_Finalize() has not "
+        "returned within a minute", status);
+    MPI_Finalize();
+    return;
+  }
+#endif
+  MPI_Finalize();
+}
+
+DASGD_INLINE std::string LauncherMismatch()
+{
+  // SLURM_NTASKS is set for the single process of a batch script, too;
+  // SLURM_STEP_NUM_TASKS by srun only.  The innermost launcher counts.
+  const char* const launchers[][2] =
+  {
+    { "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK" },
+    { "PMI_SIZE", "PMI_RANK" },
+    { "SLURM_STEP_NUM_TASKS", "SLURM_PROCID" }
+  };
+  for (const auto& launcher : launchers)
+  {
+    const char* size = std::getenv(launcher[0]);
+    const char* rank = std::getenv(launcher[1]);
+    if (!size || !rank)
+      continue;
+    if (std::atoi(size) < 2 || std::atoi(rank) != 0)
+      return "";
+    return "dasgd: " + std::to_string(std::atoi(size)) + " processes were "
+        "started (" + launcher[0] + "), but MPI tells each of them that it is "
+        "alone, so each trains by itself; start them by the mpirun of the MPI "
+        "that the program was linked with, or by srun --mpi=pmix\n";
+  }
+  return "";
+}
+
+DASGD_INLINE void Initialize()
+{
+  int finalized = 0;
+  Check(MPI_Finalized(&finalized), "MPI_Finalized");
+  if (finalized)
+  {
+    throw std::runtime_error("dasgd: MPI has been finalized already; call "
+        "MPI_Finalize() after the last Optimize()");
+  }
+  int initialized = 0;
+  Check(MPI_Initialized(&initialized), "MPI_Initialized");
+  if (initialized)
+    return;
+
+#if DASGD_ULFM
+  // After a death, the barrier in Open MPI 5.0's MPI_Finalize() sometimes
+  // hangs; AtExit() has one of its own.
+  if (std::getenv("OMPI_MCA_mpi_ft_enable"))
+    setenv("OMPI_MCA_async_mpi_finalize", "1", 0);
+#endif
+  const std::string mismatch = LauncherMismatch();
+  int provided = 0, size = 1;
+  Check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
+      "MPI_Init_thread");
+  Check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+  if (size == 1 && !mismatch.empty())
+    std::fputs(mismatch.c_str(), stderr);
+#if DASGD_ULFM
+  if (Tolerant())
+  {
+    // A rank may have died since MPI_Init().
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    const ErrorsReturned returned(MPI_COMM_WORLD);
+    ExitCommunicator() = Survivors(MPI_COMM_WORLD);
+  }
+  else
+#endif
+  Check(MPI_Comm_dup(MPI_COMM_WORLD, &ExitCommunicator()), "MPI_Comm_dup");
+  // A child of fork() runs the same handlers, but must not call MPI.
+  static const pid_t owner = getpid();
+#if defined(__GLIBC__)
+  on_exit([](const int status, void*)
+  {
+    if (getpid() == owner)
+      AtExit(status);
+  }, nullptr);
+#else
+  std::atexit([]()
+  {
+    if (getpid() == owner)
+      AtExit(0);
+  });
+#endif
+}
+
+} // namespace mpi
+} // namespace dasgd
+
+#endif

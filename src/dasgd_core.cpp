@@ -1,0 +1,35 @@
+/**
+ * @file dasgd_core.cpp
+ *
+ * Compiles what dasgd's layers `core` and `wire` define that is not a template;
+ * needs neither MPI nor ensmallen.  See dasgd/core/config.hpp.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_COMPILED
+#define DASGD_COMPILED
+#endif
+
+#include "dasgd/core/fact_impl.hpp"
+#include "dasgd/core/history_file_impl.hpp"
+#include "dasgd/core/history_impl.hpp"
+#include "dasgd/core/history_trace_impl.hpp"
+#include "dasgd/core/loose_staleness_impl.hpp"
+#include "dasgd/core/mixing_impl.hpp"
+#include "dasgd/core/part_files_impl.hpp"
+#include "dasgd/core/report_impl.hpp"
+#include "dasgd/core/report_json_impl.hpp"
+#include "dasgd/core/report_text_impl.hpp"
+#include "dasgd/core/routes_impl.hpp"
+#include "dasgd/core/theory_impl.hpp"
+#include "dasgd/core/topology_impl.hpp"
+#include "dasgd/core/whole_file_impl.hpp"
+#include "dasgd/wire/buffer_impl.hpp"
+#include "dasgd/wire/byte_archive_impl.hpp"
+#include "dasgd/wire/checkpoint_file_impl.hpp"
+#include "dasgd/wire/checkpoint_lock_impl.hpp"
+#include "dasgd/wire/checkpoint_writer_impl.hpp"
+#include "dasgd/wire/format_impl.hpp"
+#include "dasgd/wire/frame_header_impl.hpp"
+#include "dasgd/wire/frame_impl.hpp"
+#include "dasgd/wire/manifest_archive_impl.hpp"

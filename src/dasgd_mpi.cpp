@@ -1,0 +1,27 @@
+/**
+ * @file dasgd_mpi.cpp
+ *
+ * Compiles what dasgd's layers `transport` and `optimizer` define that is not a
+ * template; needs MPI, but not ensmallen.  See dasgd/core/config.hpp.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_COMPILED
+#define DASGD_COMPILED
+#endif
+
+#include "dasgd/optimizer/blas_threads_impl.hpp"
+#include "dasgd/optimizer/gather_history_impl.hpp"
+#include "dasgd/optimizer/guard_impl.hpp"
+#include "dasgd/optimizer/handshake_impl.hpp"
+#include "dasgd/transport/mpi_communicator_impl.hpp"
+#include "dasgd/transport/mpi_communicator_loss_impl.hpp"
+#include "dasgd/transport/mpi_environment_impl.hpp"
+#include "dasgd/transport/mpi_error_impl.hpp"
+#include "dasgd/transport/mpi_link_impl.hpp"
+#include "dasgd/transport/mpi_root_stream_impl.hpp"
+#include "dasgd/transport/mpi_transport_impl.hpp"
+#include "dasgd/transport/rank_loss_impl.hpp"
+#include "dasgd/transport/shared_memory_impl.hpp"
+#include "dasgd/transport/sim_network_impl.hpp"
+#include "dasgd/transport/watchdog_impl.hpp"
