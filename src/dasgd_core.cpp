@@ -1,8 +1,8 @@
 /**
  * @file dasgd_core.cpp
  *
- * Compiles what dasgd's layers `core` and `wire` define that is not a template;
- * needs neither MPI nor ensmallen.  See dasgd/core/config.hpp.
+ * Compiles what dasgd's layers `core`, `run`, `wire` and `protocol` define that
+ * is not a template; needs neither MPI nor ensmallen.  See dasgd/core/config.hpp.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -17,6 +17,7 @@
 #include "dasgd/core/loose_staleness_impl.hpp"
 #include "dasgd/core/mixing_impl.hpp"
 #include "dasgd/core/part_files_impl.hpp"
+#include "dasgd/core/progress_impl.hpp"
 #include "dasgd/core/report_impl.hpp"
 #include "dasgd/core/report_json_impl.hpp"
 #include "dasgd/core/report_text_impl.hpp"
@@ -24,12 +25,25 @@
 #include "dasgd/core/theory_impl.hpp"
 #include "dasgd/core/topology_impl.hpp"
 #include "dasgd/core/whole_file_impl.hpp"
+#include "dasgd/core/work_impl.hpp"
+#include "dasgd/protocol/endpoint.hpp"
+#include "dasgd/run/run_state.hpp"
 #include "dasgd/wire/buffer_impl.hpp"
 #include "dasgd/wire/byte_archive_impl.hpp"
 #include "dasgd/wire/checkpoint_file_impl.hpp"
+#include "dasgd/wire/checkpoint_impl.hpp"
 #include "dasgd/wire/checkpoint_lock_impl.hpp"
 #include "dasgd/wire/checkpoint_writer_impl.hpp"
 #include "dasgd/wire/format_impl.hpp"
 #include "dasgd/wire/frame_header_impl.hpp"
 #include "dasgd/wire/frame_impl.hpp"
 #include "dasgd/wire/manifest_archive_impl.hpp"
+
+namespace dasgd {
+
+template class RunState<double>;
+template class RunState<float>;
+template class Endpoint<double>;
+template class Endpoint<float>;
+
+} // namespace dasgd

@@ -10,7 +10,11 @@
 #define DASGD_COMPILED
 #endif
 
+#include "dasgd/optimizer/agreement_impl.hpp"
 #include "dasgd/optimizer/blas_threads_impl.hpp"
+#include "dasgd/optimizer/checkpoint_keeper_impl.hpp"
+#include "dasgd/optimizer/common_settings_impl.hpp"
+#include "dasgd/optimizer/find_checkpoint_impl.hpp"
 #include "dasgd/optimizer/gather_history_impl.hpp"
 #include "dasgd/optimizer/guard_impl.hpp"
 #include "dasgd/optimizer/handshake_impl.hpp"

@@ -9,6 +9,7 @@
 #ifndef DASGD_CORE_PROGRESS_HPP
 #define DASGD_CORE_PROGRESS_HPP
 
+#include "config.hpp"
 #include "manifest.hpp"
 #include "work.hpp"
 
@@ -29,20 +30,7 @@ namespace dasgd {
 class Progress
 {
  public:
-  Progress(const size_t ranks,
-           const size_t epochPoints,
-           const Sharing sharing) :
-      ranks(ranks), epochPoints(epochPoints), sharing(sharing),
-      points(ranks, 0), latest(ranks, 0)
-  {
-    // Memory for the epochs that are under way at a time, unless a rank is far
-    // ahead of another.
-    spare.reserve(maxOpen);
-    for (std::uint64_t epoch = 0; epoch < 16; ++epoch)
-      Open(epoch);
-    while (!open.empty())
-      Close(open.begin());
-  }
+  Progress(size_t ranks, size_t epochPoints, Sharing sharing);
 
   //! What is known of an epoch that is not complete: points and objectives by
   //! origin, and after them those from before the work was divided.
@@ -84,61 +72,16 @@ class Progress
      * @param oldEpochPoints Points in an epoch till now.
      * @param epochPoints Points in an epoch from now on.
      */
-    State Redivide(const size_t ranks,
-                   const std::uint64_t oldEpochPoints,
-                   const std::uint64_t epochPoints) const
-    {
-      double objective = 0;
-      std::uint64_t judged = 0;
-      for (const auto& epoch : open)
-      {
-        objective += epoch.second.Objective();
-        judged += epoch.second.total;
-      }
-      const std::uint64_t known = Known();
-      // Ranks that are ahead of others may have begun more than one.
-      std::uint64_t inEpoch = known % oldEpochPoints;
-      State state;
-      state.current = known / oldEpochPoints + 1;
-      if (inEpoch >= epochPoints)
-      {
-        // Of what there is now, the epoch is over.
-        inEpoch = 0;
-        ++state.current;
-      }
-      state.before = (state.current - 1) * epochPoints + inEpoch;
-      state.points.assign(ranks, 0);
-      state.latest.assign(ranks, 0);
-      if (inEpoch > 0)
-      {
-        Epoch& epoch = state.open[state.current];
-        epoch.points.assign(ranks + 1, 0);
-        epoch.objectives.assign(ranks + 1, 0);
-        epoch.points[ranks] = epoch.total = inEpoch;
-        if (judged > 0)
-          epoch.objectives[ranks] = objective * double(inEpoch) /
-              double(judged);
-      }
-      return state;
-    }
+    State Redivide(size_t ranks,
+                   std::uint64_t oldEpochPoints,
+                   std::uint64_t epochPoints) const;
   };
 
   State Save() const
   { return State{ before, current, points, latest, open }; }
 
   //! Go on from what was saved for as many ranks.
-  void Restore(const State& state)
-  {
-    before = state.before;
-    current = state.current;
-    points = state.points;
-    latest = state.latest;
-    known = state.Known();
-    while (!open.empty())
-      Close(open.begin());
-    for (const auto& epoch : state.open)
-      Open(epoch.first) = epoch.second;
-  }
+  void Restore(const State& state);
 
   //! A rank computes nothing: nobody need wait to hear of it.
   void Absent(const size_t rank)
@@ -182,34 +125,7 @@ class Progress
    *
    * @param objective Set to the epoch's objective, summed over its points.
    */
-  bool CloseEpoch(double& objective)
-  {
-    const std::uint64_t slowest = *std::min_element(latest.begin(),
-        latest.end());
-    for (auto it = open.begin(); it != open.end(); )
-    {
-      const bool complete = (sharing == Sharing::Static) ?
-          it->second.total >= epochPoints : known >= it->first * epochPoints;
-      if (!complete)
-      {
-        // Epochs complete in order.  One that everybody has left behind lacks a
-        // total that was folded away, and never will be.
-        if (it->first >= slowest)
-          return false;
-        Close(it++);
-        continue;
-      }
-
-      objective = it->second.Objective();
-      if (it->second.total != epochPoints && it->second.total != 0)
-        objective *= double(epochPoints) / double(it->second.total);
-      current = it->first + 1;
-      while (!open.empty() && open.begin()->first < current)
-        Close(open.begin());
-      return true;
-    }
-    return false;
-  }
+  bool CloseEpoch(double& objective);
 
   //! Has the epoch under way any points yet?
   bool CurrentStarted() const { return !open.empty(); }
@@ -220,25 +136,7 @@ class Progress
 
  private:
   //! An epoch that has begun.
-  Epoch& Open(const std::uint64_t number)
-  {
-    const auto found = open.find(number);
-    if (found != open.end())
-      return found->second;
-    Epochs::iterator fresh;
-    if (spare.empty())
-      fresh = open.emplace(number, Epoch()).first;
-    else
-    {
-      spare.back().key() = number;
-      fresh = open.insert(std::move(spare.back())).position;
-      spare.pop_back();
-    }
-    fresh->second.objectives.assign(ranks + 1, 0);
-    fresh->second.points.assign(ranks + 1, 0);
-    fresh->second.total = 0;
-    return fresh->second;
-  }
+  Epoch& Open(std::uint64_t number);
 
   //! Its memory serves the next one.
   void Close(const Epochs::iterator epoch)
@@ -322,5 +220,9 @@ class ToleranceRule
 };
 
 } // namespace dasgd
+
+#ifndef DASGD_COMPILED
+#include "progress_impl.hpp"
+#endif
 
 #endif

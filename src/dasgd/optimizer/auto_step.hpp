@@ -12,21 +12,12 @@
 #include "../core/report.hpp"
 #include "../core/theory.hpp"
 #include "../core/work.hpp"
+#include "common_settings.hpp"
 #include "guard.hpp"
 #include "handshake.hpp"
 #include "smoothness.hpp"
 
 namespace dasgd {
-
-/**
- * Instead of a step size: estimate the smoothness of the function before the
- * run, and take the largest step that the paper's theorem allows for it and for
- * the staleness to expect of this topology and number of ranks.
- *
- * Measured by Definition 1, the staleness of equal ranks on a quick network is
- * up to twice what the paper expects; so AutoStep reckons with twice as much.
- */
-constexpr double AutoStep = -std::numeric_limits<double>::infinity();
 
 //! What a step of 1 is to the mean over points.
 inline double StepScale(const size_t batchSize)

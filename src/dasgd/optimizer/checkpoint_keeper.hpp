@@ -14,7 +14,6 @@
 
 #include <chrono>
 #include <functional>
-#include <iostream>
 #include <memory>
 
 namespace dasgd {
@@ -51,17 +50,7 @@ class CheckpointKeeper
   void End(const RankReport& counts) { about.staleness = counts.staleness; }
 
   //! Write to a file from now on.
-  void Open(const std::string& path, const double every)
-  {
-    Attempt([&]()
-    {
-      // The rank that had it before may have died.
-      if (!lock)
-        lock = std::make_unique<CheckpointLock>(path);
-      writer = std::make_unique<CheckpointWriter>(path, every);
-      Warn(writer->Warning());
-    });
-  }
+  void Open(const std::string& path, double every);
 
   //! The file is this training's.
   void Lock(const std::string& path)
@@ -75,94 +64,27 @@ class CheckpointKeeper
   { return (writer && problem.empty()) ? writer->Problem() : problem; }
 
   //! The checkpoint of this moment; its vectors stay where they are.
-  const Checkpoint& Now(const Outcome* end = nullptr)
-  {
-    now = about;
-    (void) fill(now);
-    Complete(end);
-    return now;
-  }
+  const Checkpoint& Now();
 
   //! Save one, if it is time to.
-  void SaveIfDue()
-  {
-    if (!writer || !writer->Due())
-      return;
-    Warn(writer->Warning());
-    Save(nullptr);
-  }
+  void SaveIfDue();
 
   /**
    * The last one says how the run ended, and is on disk when this returns.
    *
    * @param end How it ended; null if there is nothing to save.
    */
-  void SaveLast(const Outcome* end)
-  {
-    if (!writer)
-      return;
-    Attempt([&]()
-    {
-      if (end)
-        Save(end);
-      writer->Await();
-      Warn(writer->Warning());
-    });
-  }
+  void SaveLast(const Outcome* end);
 
  private:
-  void Save(const Outcome* end)
-  {
-    try
-    {
-      now = about;
-      if (!fill(now))
-        return;
-      Complete(end);
-      writer->Write(now, end != nullptr);
-    }
-    catch (const std::exception& e)
-    {
-      writer->Fail(e.what()); // A lack of memory must not end the training.
-    }
-  }
+  void Save(const Outcome* end);
 
-  void Complete(const Outcome* end)
-  {
-    now.seconds = about.seconds + std::chrono::duration<double>(
-        std::chrono::steady_clock::now() - startedAt).count();
-    if (live && *live)
-      now.staleness = (*live)->staleness;
-    if (end)
-    {
-      now.finished = true;
-      now.reason = end->stopped ? end->stop.reason : StopReason::Budget;
-      now.stopValue = end->stop.value;
-    }
-  }
+  void Complete(const Outcome* end);
 
-  template<typename ActionType>
-  void Attempt(ActionType&& action)
-  {
-    std::exception_ptr failure;
-    Guard(failure, action);
-    if (failure)
-    {
-      problem = ExceptionText(failure);
-      Warn(problem);
-    }
-  }
+  void Attempt(const std::function<void()>& action);
 
   //! A checkpoint could not be written: say so.
-  void Warn(const std::string& text) const
-  {
-    if (!text.empty())
-    {
-      // Not through ens::Warn, which is silent in most programs.
-      std::cerr << name << ": no checkpoint: " << text << "; what was saved "
-          << "before stays, and the training goes on." << std::endl;
-    }
-  }
+  void Warn(const std::string& text) const;
 
   const char* name;
   Fill fill;
@@ -176,5 +98,9 @@ class CheckpointKeeper
 };
 
 } // namespace dasgd
+
+#ifndef DASGD_COMPILED
+#include "checkpoint_keeper_impl.hpp"
+#endif
 
 #endif

@@ -11,6 +11,7 @@
 #include "../algorithms/asynchronous.hpp"
 #include "../core/report.hpp"
 #include "../core/theory.hpp"
+#include "auto_step.hpp"
 #include "settings.hpp"
 
 namespace dasgd {

@@ -9,11 +9,12 @@
 #define DASGD_OPTIMIZER_TRAINING_HPP
 
 #include "../run/recovery.hpp"
-#include "agreement.hpp"
 #include "auto_step.hpp"
 #include "blas_threads.hpp"
 #include "find_checkpoint.hpp"
 #include "gather_history.hpp"
+#include "shake_hands.hpp"
+#include "take_fingerprint.hpp"
 #include "training_types.hpp"
 
 #include <chrono>

@@ -155,9 +155,9 @@ void Training<TypesType>::Start()
   }
 
   const RankReport nothing;
-  settings.state.live = &nothing;
+  settings.live.counts = &nothing;
   rank->source.BeginOptimization();
-  settings.state.live = nullptr;
+  settings.live.counts = nullptr;
   if (comm.Size() > 1 && TypesType::hasCallbacks)
     comm.Broadcast(iterate.memptr(), iterate.n_elem * sizeof(ElemType));
   if (!begin.empty())
@@ -288,7 +288,7 @@ void Training<TypesType>::SayRecovered() const
 template<typename TypesType>
 void Training<TypesType>::Run()
 {
-  keeper.Begin(&settings.state.live);
+  keeper.Begin(&settings.live.counts);
   if (IsDasgd<AlgorithmType> && !keeper.IsOpen() && comm.Rank() == 0 &&
       !fixed->checkpointFile.empty())
   {
@@ -308,7 +308,7 @@ void Training<TypesType>::Run()
   RunSettings run{ topology, fixed->window };
   run.history = history ? &*history : nullptr;
   run.format = fixed->format;
-  run.live = &settings.state.live;
+  run.live = &settings.live.counts;
   run.crowded = ranksHere > Cores();
   run.sharedMemory = fixed->sharedMemory;
   run.seed = keeper.About().seed;

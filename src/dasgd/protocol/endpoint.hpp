@@ -284,4 +284,11 @@ class Endpoint
 
 #include "endpoint_impl.hpp"
 
+#ifdef DASGD_COMPILED
+namespace dasgd {
+extern template class Endpoint<double>;
+extern template class Endpoint<float>;
+} // namespace dasgd
+#endif
+
 #endif
