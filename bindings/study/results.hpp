@@ -11,6 +11,9 @@
 
 #include "text.hpp"
 
+#include <cerrno>
+#include <cstring>
+
 #include <fcntl.h>
 #include <unistd.h>
 
