@@ -23,6 +23,7 @@
 #include "dasgd/core/report_text_impl.hpp"
 #include "dasgd/core/routes_impl.hpp"
 #include "dasgd/core/theory_impl.hpp"
+#include "dasgd/core/topology/shape_impl.hpp"
 #include "dasgd/core/topology_impl.hpp"
 #include "dasgd/core/whole_file_impl.hpp"
 #include "dasgd/core/work_impl.hpp"

@@ -433,3 +433,66 @@ TEST_CASE("Topology: a file that cannot be read is named with the reason",
       }), ContainsSubstring("topology file '" + folder + "' cannot be "));
   REQUIRE_THROWS_AS(Topology::FromFile(""), std::runtime_error);
 }
+
+namespace {
+
+//! All send to rank 0, which passes on: a star, written as a user would.
+class Star : public TopologyShape
+{
+ public:
+  //! @param broken Does rank 0 forget the last rank, or send to it twice?
+  explicit Star(const int broken = 0) : broken(broken) { }
+
+  std::string Name() const override { return "star of my own"; }
+
+  std::vector<Hop> Emit(const size_t ranks, const size_t rank) const override
+  {
+    return (rank == 0) ? Others(ranks, 0) : std::vector<Hop>{ { 0, rank } };
+  }
+
+  std::vector<Hop> Forward(const size_t ranks,
+                           const size_t rank,
+                           const size_t routeClass) const override
+  {
+    return (rank == 0) ? Others(ranks, routeClass) : std::vector<Hop>();
+  }
+
+ private:
+  std::vector<Hop> Others(const size_t ranks, const size_t except) const
+  {
+    std::vector<Hop> hops;
+    for (size_t i = 1; i < ranks - (broken == 1); ++i)
+      if (i != except)
+        hops.push_back({ i, 0 });
+    if (broken == 2 && ranks > 2 && except != 1)
+      hops.push_back({ 1, 0 });
+    return hops;
+  }
+
+  int broken;
+};
+
+} // namespace
+
+TEST_CASE("A user's own topology is checked, and its arrivals and hops follow",
+    "[topology]")
+{
+  const Topology star = Topology::Custom(std::make_shared<Star>());
+  CHECK(star.Name() == "star of my own");
+  for (size_t n = 1; n <= 9; ++n)
+  {
+    CHECK_NOTHROW(star.Check(n));
+    CHECK(star.Hops(n) == (n < 2 ? 0 : n == 2 ? 1 : 2));
+    CHECK(star.Arrivals(n, 0).size() == n - 1);
+  }
+  CHECK(star.Arrivals(4, 2).size() == 1);
+  CHECK(star.Arrivals(4, 2)[0].sender == 0);
+
+  CHECK_THROWS_WITH(Topology::Custom(std::make_shared<Star>(1)).Check(4),
+      Catch::Contains("star of my own") &&
+      Catch::Contains("does not get to rank 3") &&
+      Catch::Contains("exactly one path"));
+  CHECK_THROWS_WITH(Topology::Custom(std::make_shared<Star>(2)).Check(4),
+      Catch::Contains("gets to rank 1 more than once"));
+  CHECK_THROWS_AS(Topology::Custom(nullptr), std::invalid_argument);
+}

@@ -18,9 +18,7 @@
 
 namespace dasgd {
 
-namespace detail {
-class Shape;
-} // namespace detail
+class TopologyShape;
 
 /**
  * A topology answers two questions for each rank: where does a gradient that
@@ -98,8 +96,16 @@ class Topology
    */
   static Topology FromFile(const std::string& path);
 
+  /**
+   * A topology of your own; include `dasgd/core/topology/shape.hpp` to derive
+   * one.  Its routes are checked before they are used: Check() throws if they do
+   * not lead to every rank over exactly one path.
+   */
+  static Topology Custom(std::shared_ptr<const TopologyShape> shape);
+
   //! The canonical text; it parses back to an equal topology.  A graph from a
-  //! file is named by its edges, so that ranks can compare what they have read.
+  //! file is named by its edges, so that ranks can compare what they have read;
+  //! one of the user's own has the name that it was given, which does not parse.
   std::string Name() const;
 
   //! @throws std::invalid_argument if this many ranks do not fit.
@@ -125,13 +131,13 @@ class Topology
   size_t Hops(const size_t ranks) const;
 
  private:
-  explicit Topology(std::shared_ptr<const detail::Shape> shapeIn);
+  explicit Topology(std::shared_ptr<const TopologyShape> shapeIn);
 
   static Topology Parse(const std::string& text);
 
   void Check(const size_t ranks, const size_t rank) const;
 
-  std::shared_ptr<const detail::Shape> shape;
+  std::shared_ptr<const TopologyShape> shape;
 };
 
 inline bool operator==(const Topology& a, const Topology& b)

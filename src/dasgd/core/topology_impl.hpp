@@ -12,6 +12,7 @@
 #include "topology.hpp"
 
 #include "topology/complete.hpp"
+#include "topology/custom.hpp"
 #include "topology/edge_list.hpp"
 #include "topology/exponential.hpp"
 #include "topology/mesh.hpp"
@@ -20,7 +21,7 @@
 
 namespace dasgd {
 
-DASGD_INLINE Topology::Topology(std::shared_ptr<const detail::Shape> shapeIn) :
+DASGD_INLINE Topology::Topology(std::shared_ptr<const TopologyShape> shapeIn) :
     shape(std::move(shapeIn))
 { /* Nothing to do. */ }
 
@@ -68,6 +69,15 @@ DASGD_INLINE Topology Topology::Graph(
 DASGD_INLINE Topology Topology::FromFile(const std::string& path)
 {
   return Graph(detail::ReadEdgeFile(path));
+}
+
+DASGD_INLINE Topology Topology::Custom(
+    std::shared_ptr<const TopologyShape> shape)
+{
+  if (!shape)
+    throw std::invalid_argument("there is no shape to make a topology of");
+  return Topology(std::make_shared<const detail::CustomShape>(
+      std::move(shape)));
 }
 
 DASGD_INLINE Topology Topology::Parse(const std::string& text)

@@ -12,6 +12,7 @@
 #include "../core/history.hpp"
 #include "../core/report.hpp"
 #include "../core/topology.hpp"
+#include "../core/topology/shape.hpp"
 #include "../core/work.hpp"
 #include "../transport/mpi_communicator.hpp"
 #include "../wire/format.hpp"

@@ -9,6 +9,7 @@
 #ifndef DASGD_CORE_TOPOLOGY_SHAPE_HPP
 #define DASGD_CORE_TOPOLOGY_SHAPE_HPP
 
+#include "../config.hpp"
 #include "hop.hpp"
 
 #include <stdexcept>
@@ -16,26 +17,42 @@
 #include <utility>
 
 namespace dasgd {
-namespace detail {
 
-//! What a topology has to answer.  Shapes never change once made, and are only
-//! asked about numbers of ranks that they have checked.
-class Shape
+/**
+ * What a topology has to answer; derive from it for one of your own, and hand
+ * it to Topology::Custom().  Shapes never change once made, and are only asked
+ * about numbers of ranks that they have checked.
+ *
+ * For every origin, Emit() and then Forward() at each rank on the way must lead
+ * to every other rank over exactly one path.
+ */
+class TopologyShape
 {
  public:
-  virtual ~Shape() = default;
+  virtual ~TopologyShape() = default;
 
+  //! What it is called; the same on all ranks.
   virtual std::string Name() const = 0;
+  //! Throws std::invalid_argument if it is not for so many ranks.
   virtual void Check(const size_t /* ranks */) const { }
+  //! Where a gradient that was computed by `rank` goes.
   virtual std::vector<Hop> Emit(const size_t ranks,
                                 const size_t rank) const = 0;
+  //! Where a frame that has arrived at `rank` with this class goes on to.
   virtual std::vector<Hop> Forward(const size_t ranks,
                                    const size_t rank,
                                    const size_t routeClass) const = 0;
+  //! All that can arrive at `rank`; found by following all routes, unless a
+  //! shape knows it at once.
   virtual std::vector<Arrival> Arrivals(const size_t ranks,
-                                        const size_t rank) const = 0;
-  virtual size_t Hops(const size_t ranks) const = 0;
+                                        const size_t rank) const;
+  //! The largest number of hops between any two ranks, likewise.
+  virtual size_t Hops(const size_t ranks) const;
 };
+
+namespace detail {
+
+using Shape = TopologyShape;
 
 //! Foreign text as it may stand in a message: short and printable.
 inline std::string Shown(const std::string& text)
@@ -62,5 +79,9 @@ inline std::string Count(const size_t ranks)
 
 } // namespace detail
 } // namespace dasgd
+
+#ifndef DASGD_COMPILED
+#include "shape_impl.hpp"
+#endif
 
 #endif
