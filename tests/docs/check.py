@@ -112,6 +112,7 @@ class Checker:
         self.settings = settings
         self.work = work
         self.copy = None
+        self.compiled = set()
         self.source = settings["source"][0]
 
     def project_copy(self):
@@ -162,20 +163,43 @@ class Checker:
              folder, RUN_SECONDS)
         return f"ran by '{run}'"
 
-    def fragment(self, block, name):
+    def is_fragment(self, block):
+        return block.language in CPP and block.run != "none" and (
+            block.run == "fragment" or (
+                block.run is None and
+                not re.search(r"\bint\s+main\s*\(", block.text)))
+
+    def fragments(self, blocks, name):
+        """Compiles pieces of programs, each as the body of a function."""
         prelude = os.path.join(self.source, "tests", "docs", "prelude.hpp")
-        includes, body = [], []
-        for line in block.text.splitlines():
-            (includes if re.match(r"\s*#\s*include", line) else body).append(
-                line)
-        text = "\n".join(
-            includes + [f'#include "{prelude}"', "", "void Fragment();",
-                        "", "void Fragment()", "{"] + body + ["}", ""])
+        includes, bodies = [], []
+        for block in blocks:
+            body = []
+            for line in block.text.splitlines():
+                (includes if re.match(r"\s*#\s*include", line)
+                 else body).append(line)
+            function = f"void Fragment{block.line}()"
+            bodies += ["", function + ";", function, "{"] + body + ["}"]
         # A piece that shows how to make something need not use it.
         text = ('#pragma GCC diagnostic ignored "-Wunused-variable"\n'
                 '#pragma GCC diagnostic ignored "-Wunused-but-set-variable"\n'
-                + text)
+                + "\n".join(includes + [f'#include "{prelude}"'] + bodies
+                            + [""]))
         self.compile(name, text, link=False)
+
+    def compile_fragments(self, blocks):
+        """All at once, since the headers take longest; apart only if that
+        fails, to say which one is wrong."""
+        pieces = [block for block in blocks if self.is_fragment(block)]
+        try:
+            self.fragments(pieces, "fragments")
+            self.compiled = {block.line for block in pieces}
+        except Failure:
+            self.compiled = set()
+
+    def fragment(self, block, name):
+        if block.line not in self.compiled:
+            self.fragments([block], name)
         return "compiled as a part of a program"
 
     def shell(self, block, name):
@@ -203,9 +227,7 @@ class Checker:
             return "left out"
         if block.language in SHELL:
             return self.shell(block, name)
-        if block.run == "fragment" or (
-                block.run is None and
-                not re.search(r"\bint\s+main\s*\(", block.text)):
+        if self.is_fragment(block):
             return self.fragment(block, name)
         return self.program(block, name)
 
@@ -231,6 +253,8 @@ def main():
     except Failure as failure:
         print(f"{options.document}: {failure}")
         return 1
+    if sum(checker.is_fragment(block) for block in blocks) > 1:
+        checker.compile_fragments(blocks)
     for block in blocks:
         if block.language not in CPP + SHELL:
             if block.run or block.save:

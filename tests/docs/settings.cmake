@@ -1,12 +1,12 @@
 # Writes docs/settings.json: how check.py compiles and starts a program.  What a
-# user of dasgd::dasgd gets from the targets is spelled out here, since check.py
+# user of dasgd::compiled gets from the targets is spelled out here, since check.py
 # calls the compiler without CMake: one call for a block.
 
 set(DOCS_COMPILE "${CMAKE_CXX_COMPILER}" -std=c++17 -O1 -Wall -Wextra)
 if(DASGD_WERROR)
   list(APPEND DOCS_COMPILE -Werror)
 endif()
-list(APPEND DOCS_COMPILE "-I${PROJECT_SOURCE_DIR}/src")
+list(APPEND DOCS_COMPILE -DDASGD_COMPILED "-I${PROJECT_SOURCE_DIR}/src")
 foreach(definition IN LISTS MPI_CXX_COMPILE_DEFINITIONS)
   list(APPEND DOCS_COMPILE "-D${definition}")
 endforeach()
@@ -34,10 +34,11 @@ if(OpenMP_CXX_FOUND)
 endif()
 
 separate_arguments(docs_mpi_flags UNIX_COMMAND "${MPI_CXX_LINK_FLAGS}")
-set(DOCS_LINK ${docs_mpi_flags} ${ARMADILLO_LIBRARIES} ${MPI_CXX_LIBRARIES})
+set(DOCS_LINK "$<TARGET_FILE:dasgd_compiled>" ${docs_mpi_flags} ${ARMADILLO_LIBRARIES} ${MPI_CXX_LIBRARIES})
 foreach(library IN LISTS CMAKE_DL_LIBS)
   list(APPEND DOCS_LINK "-l${library}")
 endforeach()
+list(APPEND DOCS_LINK -pthread)
 
 set(DOCS_LAUNCHER "${CCACHE_PROGRAM}")
 if(NOT CCACHE_PROGRAM)
@@ -59,5 +60,5 @@ foreach(key COMPILE COMPILE_MLPACK LINK LAUNCHER MPIEXEC SOURCE DEPS)
   string(TOLOWER "${key}" key)
   string(JSON json SET "${json}" "${key}" "${values}")
 endforeach()
-file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/docs/settings.json"
-  CONTENT "@json@\n" @ONLY)
+file(GENERATE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/docs/settings.json"
+  CONTENT "${json}\n")
