@@ -36,7 +36,7 @@ enum class StopReason : std::uint8_t
 
 const char* ToString(const StopReason reason);
 
-//! Something that one rank tells all others.
+//! A message of one rank to all others.
 struct Fact
 {
   enum class Kind : std::uint8_t

@@ -32,7 +32,7 @@ struct Fingerprint
   std::uint64_t known = 0;
 
   //! The first place at which this is of other data than another one, or Places
-  //! if there is none, or if that cannot be told.
+  //! if there is none, or if that is not known.
   size_t Difference(const Fingerprint& other) const
   {
     size_t place = (known && other.known && start == other.start) ? 0 : Places;

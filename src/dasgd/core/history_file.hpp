@@ -61,7 +61,7 @@ class HistoryText
    private:
     static constexpr size_t maxRanks = 1 << 20;
 
-    //! Nobody can have applied what was never computed.
+    //! Throws if a gradient was applied that was never computed.
     void Check(const History& history) const;
 
     bool Next();

@@ -183,7 +183,7 @@ DASGD_INLINE bool HistoryText::Reader::Next()
     line.clear();
     return false;
   }
-  // What follows it would be read by nobody.
+  // Functions of C would ignore the rest of the line.
   if (line.find('\0') != std::string::npos)
     Fail("a line has a byte of zero in it");
   return true;

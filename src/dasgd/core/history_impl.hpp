@@ -41,7 +41,7 @@ DASGD_INLINE void RankHistory::Stamp(const double begin, const double end)
 {
   for (; stamped < events.size(); ++stamped)
   {
-    // Nothing begins before the last thing has ended, whatever rounding says.
+    // Rounding must not make an event begin before the last one has ended.
     const double last = stamped ? events[stamped - 1].end : 0;
     events[stamped].begin = std::max(last, begin);
     events[stamped].end = std::max(last, end);
@@ -58,7 +58,7 @@ DASGD_INLINE void RankHistory::Push(const HistoryEvent& event)
 DASGD_INLINE void RankHistory::AddRange(const GradientRange& range)
 {
   // A relay adds up gradients of several origins, each in its order; but what
-  // one origin computed in a row stands in a row.
+  // one origin computed one after the other is adjacent.
   HistoryEvent& event = events.back();
   if (event.lastRange > event.firstRange)
   {

@@ -127,7 +127,8 @@ DASGD_INLINE std::string Report::Advice() const
       report::Short(std::floor(limit / unit) * unit);
 }
 
-DASGD_INLINE std::ostream& operator<<(std::ostream& stream, const Report& report)
+DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
+                                      const Report& report)
 {
   using report::Bytes;
   using report::Short;
@@ -158,8 +159,8 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream, const Report& report
         << report.gradientsResumed << " gradients were behind it, of "
         << report.ranksBefore << " rank"
         << (report.ranksBefore == 1 ? "" : "s") << " in "
-        << Short(report.secondsBefore) << " s; the seconds and, but for staleness, "
-        << "the table below are of what came after\n";
+        << Short(report.secondsBefore) << " s; the seconds and, but for "
+        << "staleness, the table below are of what came after\n";
   }
   if (!report.lost.empty())
   {

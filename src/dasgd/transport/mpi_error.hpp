@@ -32,8 +32,7 @@
 namespace dasgd {
 namespace mpi {
 
-//! A rank has died, or another one says so; thrown only where the others can go
-//! on.
+//! A rank has died; thrown only where the others can go on.
 class RankLost : public std::runtime_error
 {
  public:

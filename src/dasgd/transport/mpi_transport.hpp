@@ -35,7 +35,7 @@ struct MpiTransportOptions
   size_t buffers = 0;
   //! Do ranks share cores?
   bool crowded = true;
-  //! Is a rank that waits to look for frames all the time, without sleeping?
+  //! Does a rank that waits poll for frames without sleeping?
   bool alert = false;
   //! Frames that are longer are sent in several messages, since MPI counts
   //! their bytes in an int.
@@ -252,8 +252,8 @@ class MpiTransport
   //! Messages that a frame is sent in, and scratch for their receipt.
   size_t messages;
   std::vector<MPI_Status> statuses;
-  //! The frames that are lent from here: where the pool has its buffers, which
-  //! nobody uses any more when this is gone.
+  //! Where the pool has its buffers if frames are lent.  They must not be used
+  //! after the transport is gone.
   SharedMemory memory;
   std::vector<MpiLink> senders;
   std::vector<MpiLink> receivers;

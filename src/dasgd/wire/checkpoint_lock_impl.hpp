@@ -68,7 +68,8 @@ DASGD_INLINE bool CheckpointLock::Try()
     close(opened);
     return !taken;
   }
-  // Whoever had it has removed it; another may have made a new one since.
+  // The former owner may have removed the file, and another process may have
+  // made a new one since.
   struct stat mine, there;
   if (fstat(opened, &mine) != 0 || stat(name.c_str(), &there) != 0 ||
       mine.st_ino != there.st_ino || mine.st_dev != there.st_dev)

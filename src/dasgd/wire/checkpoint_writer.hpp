@@ -64,10 +64,11 @@ class CheckpointWriter
   //! Wait until what was begun is on disk, or has failed.
   void Await();
 
-  //! Why the last one could not be written, if that is news; or nothing.
+  //! Why the last one could not be written, unless it was returned before;
+  //! empty if there is no new problem.
   std::string Warning();
 
-  //! Why the last one could not be written; or nothing.
+  //! Why the last one could not be written; empty if it was.
   std::string Problem();
 
   //! How many are on disk.
