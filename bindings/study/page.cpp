@@ -9,12 +9,13 @@
 #include "page.hpp"
 #include "standing.hpp"
 
-#include <common/ranks.hpp>
+#include <ranks/launch.hpp>
 #include <dasgd/version.hpp>
 
 #include <armadillo>
 #include <ensmallen_bits/ens_version.hpp>
 #include <mlpack/core/util/version.hpp>
+#include <mpi.h>
 
 #include <ctime>
 #include <filesystem>
@@ -228,7 +229,7 @@ class PageMaker
     system.erase(std::remove(system.begin(), system.end(), '"'), system.end());
     struct utsname name;
     const bool known = uname(&name) == 0;
-    return Counted(std::max(1u, std::thread::hardware_concurrency()), "core") +
+    return Counted(cli::Cores(), "core") +
         (known ? std::string(", ") + name.machine : "") + (system.empty() ?
         (known ? std::string(", ") + name.sysname : "") : ", " + system);
   }
@@ -260,8 +261,8 @@ class PageMaker
         ", \"ranks\": " +
         std::to_string(group.ranks) + ", \"topology\": " +
         Quoted(group.topology) + ", \"slow\": " + Quoted(group.slow) +
-        ", \"oversubscribed\": " + (group.ranks > std::max(1u,
-        std::thread::hardware_concurrency()) ? "true" : "false") +
+        ", \"oversubscribed\": " + (group.ranks > cli::Cores() ? "true" :
+        "false") +
         ", \"target\": " + Number(TargetOf(settings, results,
         "run")) +
         ", \"measure\": \"test loss\",\n\"rows\": " + List(entries,
