@@ -12,7 +12,7 @@
 #include <ranks/launch.hpp>
 #include <dasgd/version.hpp>
 
-#include <armadillo>
+#include <armadillo_bits/arma_version.hpp>
 #include <ensmallen_bits/ens_version.hpp>
 #include <mlpack/core/util/version.hpp>
 #include <mpi.h>

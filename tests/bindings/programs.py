@@ -574,9 +574,9 @@ def serial_predictions(program):
                 command = [stock(program), "--training_file", data("train.csv"),
                            "--labels_file", labels_of(program)] + \
                     OBJECTIVE[program]
-            well(command + ["--test_file", data("test.csv"), "--predictions_file",
-                            "serial.csv", "--output_model_file", "serial.bin"],
-                 folder)
+            well(command + ["--test_file", data("test.csv"),
+                            "--predictions_file", "serial.csv",
+                            "--output_model_file", "serial.bin"], folder)
             Setting.models[program] = numbers(folder, "serial.csv")
     return Setting.models[program]
 
