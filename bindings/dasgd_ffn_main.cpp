@@ -6,7 +6,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <ffn/serializable.hpp>
+#include <ffn/model.hpp>
 
 #undef BINDING_NAME
 #define BINDING_NAME dasgd_ffn
@@ -16,8 +16,9 @@
 #include <common/classifier.hpp>
 #include <common/optimizer_params.hpp>
 #include <common/train.hpp>
-#include <ffn/network.hpp>
 #include <ffn/points.hpp>
+#include <ranks/failure.hpp>
+#include <ranks/ranks.hpp>
 
 using namespace mlpack;
 using namespace mlpack::util;
@@ -79,7 +80,7 @@ BINDING_EXAMPLE(
     PRINT_CALL("dasgd_ffn", "input_model", "cnn", "test_file", "test.csv",
         "predictions", "predictions"));
 
-using Network = FFN<>;
+using dasgd::ffn::Network;
 
 PARAM_STRING_IN("training_file", "Training data, one point per line, or IDX "
     "images.", "t", "");
@@ -116,16 +117,7 @@ static Network* MakeNetwork(util::Params& params, const dasgd::ffn::Shape& shape
   {
     const auto layers = dasgd::ffn::ParseLayers(text);
     dasgd::ffn::ClassCount(layers, shape);
-    auto network = std::make_unique<Network>();
-    dasgd::ffn::Build(*network, layers, shape);
-    network->Reset(shape.Elements());
-    // Random weights after Glorot: they suit the sizes of the layers.  The
-    // network itself stays an FFN<>, which other programs can load.
-    FFN<NegativeLogLikelihood, GlorotInitialization> start;
-    dasgd::ffn::Build(start, layers, shape);
-    start.Reset(shape.Elements());
-    network->Parameters() = start.Parameters();
-    return network.release();
+    return dasgd::ffn::MakeNetwork(layers, shape).release();
   }
   catch (const std::invalid_argument& e)
   {
@@ -134,7 +126,7 @@ static Network* MakeNetwork(util::Params& params, const dasgd::ffn::Shape& shape
   }
 }
 
-//! What a point is: as given, or else as the file has it.
+//! The shape of a point: as given, or else as the file has it.
 static dasgd::ffn::Shape InputShape(util::Params& params,
                                     const dasgd::ffn::Points& points)
 {
@@ -217,7 +209,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
         params.Get<double>("scale"));
   };
   timers.Start("loading_points");
-  dasgd::cli::Together([&]()
+  dasgd::cli::OnAllRanks([&]()
   {
     if (trains)
       train = read("training_file", "labels_file", true, params.Has("sharded"));
@@ -233,15 +225,15 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   }
 
   Network* network = params.Get<Network*>("input_model");
-  dasgd::cli::Together([&]()
+  dasgd::cli::OnAllRanks([&]()
   {
     if (!network)
       network = MakeNetwork(params, InputShape(params, train));
     params.Get<Network*>("output_model") = network;
-    dasgd::ffn::ComputeSizes(*network);
+    dasgd::ffn::ComputeLayerSizes(*network);
   });
   const size_t inputs = Inputs(*network), classes = Outputs(*network);
-  dasgd::cli::Together([&]()
+  dasgd::cli::OnAllRanks([&]()
   {
     if (trains)
     {
@@ -268,7 +260,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   dasgd::cli::Trained trained;
   if (trains)
   {
-    std::cout << dasgd::ffn::LayerTable(*network) << std::endl;
+    std::cout << dasgd::ffn::NetworkTable(*network) << std::endl;
     const size_t points = train.values.n_cols;
     dasgd::cli::Tags tags = dasgd::cli::DataTags(params, train.values,
         train.labels);
@@ -284,13 +276,13 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
         tags,
         [&](dasgd::cli::Captured optimizer)
         {
-          network->Train(std::move(train.values),
-              arma::conv_to<arma::mat>::from(train.labels), optimizer);
+          dasgd::ffn::Train(*network, std::move(train.values), train.labels,
+              optimizer);
         });
     timers.Stop("ffn_optimization");
   }
 
-  dasgd::cli::Together([&]()
+  dasgd::cli::OnAllRanks([&]()
   {
     if (dasgd::cli::Rank() != 0)
       return;
@@ -299,7 +291,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     {
       timers.Start("ffn_prediction");
       arma::mat output;
-      network->Predict(test.values, output);
+      dasgd::ffn::Predict(*network, test.values, output);
       timers.Stop("ffn_prediction");
       arma::Row<size_t> predictions(output.n_cols);
       for (size_t i = 0; i < output.n_cols; ++i)
@@ -316,6 +308,6 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
         params.Get<arma::mat>("probabilities") = arma::exp(output);
     }
     if (trains)
-      dasgd::cli::SaveAccounts(params, trained, accuracy);
+      dasgd::cli::SaveReports(params, trained, accuracy);
   });
 }

@@ -19,6 +19,8 @@
 #include <common/classifier.hpp>
 #include <common/optimizer_params.hpp>
 #include <common/train.hpp>
+#include <ranks/failure.hpp>
+#include <ranks/ranks.hpp>
 
 using namespace mlpack;
 using namespace mlpack::util;
@@ -192,7 +194,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     timers.Stop("linear_svm_optimization");
   }
 
-  dasgd::cli::Together([&]()
+  dasgd::cli::OnAllRanks([&]()
   {
     if (dasgd::cli::Rank() != 0)
       return;
@@ -220,6 +222,6 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
         params.Get<arma::mat>("probabilities") = std::move(scores);
     }
     if (params.Has("training"))
-      dasgd::cli::SaveAccounts(params, trained, accuracy);
+      dasgd::cli::SaveReports(params, trained, accuracy);
   });
 }

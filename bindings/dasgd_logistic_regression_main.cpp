@@ -15,6 +15,8 @@
 #include <common/classifier.hpp>
 #include <common/optimizer_params.hpp>
 #include <common/train.hpp>
+#include <ranks/failure.hpp>
+#include <ranks/ranks.hpp>
 
 using namespace mlpack;
 using namespace mlpack::util;
@@ -105,7 +107,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   const dasgd::cli::LabelledPoints data = dasgd::cli::TrainingData(params);
   const arma::mat& points = data.points;
   const arma::Row<size_t>& responses = data.labels;
-  dasgd::cli::Together([&]()
+  dasgd::cli::OnAllRanks([&]()
   {
     dasgd::cli::CheckRange(responses, 2, data.labelsName, "for more classes "
         "see mlpack_dasgd_softmax_regression");
@@ -120,7 +122,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   params.Get<LogisticRegression<>*>("output_model") = model;
   const size_t dimensions = params.Has("training") ? points.n_rows :
       model->Parameters().n_elem - 1;
-  dasgd::cli::Together([&]()
+  dasgd::cli::OnAllRanks([&]()
   {
     if (params.Has("training") && params.Has("input_model"))
     {
@@ -147,7 +149,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     timers.Stop("logistic_regression_optimization");
   }
 
-  dasgd::cli::Together([&]()
+  dasgd::cli::OnAllRanks([&]()
   {
     if (dasgd::cli::Rank() != 0)
       return;
@@ -177,6 +179,6 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
         params.Get<arma::Row<size_t>>("predictions") = std::move(predictions);
     }
     if (params.Has("training"))
-      dasgd::cli::SaveAccounts(params, trained, accuracy);
+      dasgd::cli::SaveReports(params, trained, accuracy);
   });
 }

@@ -15,6 +15,8 @@
 #include <common/classifier.hpp>
 #include <common/optimizer_params.hpp>
 #include <common/train.hpp>
+#include <ranks/failure.hpp>
+#include <ranks/ranks.hpp>
 
 using namespace mlpack;
 using namespace mlpack::util;
@@ -116,7 +118,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
         data.labelsName).size();
     const size_t given = size_t(params.Get<int>("number_of_classes"));
     const size_t classes = (given == 0) ? counted : given;
-    dasgd::cli::Together([&]()
+    dasgd::cli::OnAllRanks([&]()
     {
       dasgd::cli::CheckRange(labels, classes, data.labelsName, given == 0 ?
           "number them from 0 on without a gap, or give " +
@@ -143,7 +145,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     timers.Stop("softmax_regression_optimization");
   }
 
-  dasgd::cli::Together([&]()
+  dasgd::cli::OnAllRanks([&]()
   {
     if (dasgd::cli::Rank() != 0)
       return;
@@ -162,6 +164,6 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
         params.Get<arma::mat>("probabilities") = std::move(probabilities);
     }
     if (params.Has("training"))
-      dasgd::cli::SaveAccounts(params, trained, accuracy);
+      dasgd::cli::SaveReports(params, trained, accuracy);
   });
 }

@@ -5,17 +5,18 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#define MLPACK_ANN_IGNORE_SERIALIZATION_WARNING
-#include <mlpack.hpp>
-
 #undef BINDING_NAME
 #define BINDING_NAME dasgd_study
 
 #include <mlpack/core/util/mlpack_main.hpp>
 
-#include <common/ranks.hpp>
 #include <common/suggest.hpp>
 #include <dasgd/core/topology.hpp>
+#include <dasgd/core/whole_file.hpp>
+#include <ffn/layers.hpp>
+#include <ranks/launch.hpp>
+#include <ranks/ranks.hpp>
+#include <ranks/spawn.hpp>
 #include <study/data.hpp>
 #include <study/process.hpp>
 #include <study/read_data.hpp>
@@ -376,21 +377,11 @@ static std::vector<double> StepsOf(util::Params& params)
   return steps;
 }
 
-//! The words of the command that was given.
-static std::vector<std::string> CommandWords()
-{
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0'); )
-    words.push_back(word);
-  return words;
-}
-
 //! The command that was given, as one would type it, to go on or to repeat it.
 static std::string CommandText()
 {
   std::string text;
-  for (std::string word : CommandWords())
+  for (std::string word : dasgd::cli::CommandWords())
   {
     if (word == "--restart")
       continue;
@@ -749,8 +740,8 @@ static void RunOne(const std::string& path)
         PRINT_PARAM_STRING("run_file") + "; it is written by a study for its "
         "own runs!");
   }
-  // Should whoever started it be gone without a word.
-  study::DieWithParent(SIGKILL);
+  // End even if mpirun is killed.
+  dasgd::cli::SignalWithParent(SIGKILL);
   alarm(unsigned(std::min(1e8, run.Number("timeout"))) + 10);
   const study::DataSet data = study::LoadData(run.Text("data"));
   mlpack::RandomSeed(run.Count("seed"));

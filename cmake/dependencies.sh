@@ -118,6 +118,9 @@ header_versions()
 #if __has_include(<CLI/CLI.hpp>)
 @cli11=0
 #endif
+#if __has_include(<nlohmann/json.hpp>)
+@json=0
+#endif
 #if __has_include(<catch2/catch_all.hpp>) || __has_include(<catch2/catch.hpp>)
 @catch2=0
 #endif
@@ -198,6 +201,7 @@ find_missing()
   need "cereal" 1.3.0 "$(of cereal)" libcereal-dev
   need "zlib" 0 "$(of zlib)" zlib1g-dev
   need "CLI11" 0 "$(of cli11)" libcli11-dev
+  need "nlohmann-json" 0 "$(of json)" nlohmann-json3-dev
   if unpack_pair; then
     need "ensmallen" 2.21.0 "$(of ensmallen)"
     need "mlpack" 4.3.0 "$(of mlpack)"

@@ -9,9 +9,9 @@
 #ifndef DASGD_BINDINGS_COMMON_ANY_FUNCTION_HPP
 #define DASGD_BINDINGS_COMMON_ANY_FUNCTION_HPP
 
-#include <ensmallen.hpp>
+#include <armadillo>
 
-#include <functional>
+#include <cstddef>
 
 namespace dasgd {
 namespace cli {
@@ -57,59 +57,6 @@ class AnyFunction
                                         size_t begin,
                                         arma::mat& gradient,
                                         size_t size) = 0;
-};
-
-//! A function of mlpack as one of these.
-template<typename FunctionType>
-class AnyFunctionOf : public AnyFunction
-{
- public:
-  explicit AnyFunctionOf(FunctionType& given) :
-      function(static_cast<FullType&>(given)) { }
-
- private:
-  size_t DoNumFunctions() const override { return function.NumFunctions(); }
-  void DoShuffle() override { function.Shuffle(); }
-  double DoEvaluate(const arma::mat& iterate,
-                    const size_t begin,
-                    const size_t size) override
-  { return function.Evaluate(iterate, begin, size); }
-  double DoEvaluateWithGradient(const arma::mat& iterate,
-                                const size_t begin,
-                                arma::mat& gradient,
-                                const size_t size) override
-  { return function.EvaluateWithGradient(iterate, begin, gradient, size); }
-
-  // As ens::SGD sees it: what the function does not offer is made of the rest.
-  using FullType = ens::Function<FunctionType, arma::mat, arma::mat>;
-
-  FullType& function;
-};
-
-/**
- * Takes the place of an optimizer in a model's Train(), and hands function and
- * iterate on.  The iterate is the model's own memory where the model reads it
- * from there.
- */
-class Captured
-{
- public:
-  using Action = std::function<double(AnyFunction&, arma::mat&)>;
-
-  explicit Captured(const Action& action) : action(&action) { }
-
-  //! Callbacks are up to the action.
-  template<typename FunctionType, typename MatType, typename... CallbackTypes>
-  typename MatType::elem_type Optimize(FunctionType& function,
-                                       MatType& iterate,
-                                       CallbackTypes&&...)
-  {
-    AnyFunctionOf<FunctionType> any(function);
-    return (*action)(any, static_cast<arma::mat&>(iterate));
-  }
-
- private:
-  const Action* action;
 };
 
 } // namespace cli

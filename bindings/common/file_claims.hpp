@@ -1,41 +1,26 @@
 /**
  * @file file_claims.hpp
  *
- * Which files a program reads and writes: none of those that it writes may be
- * another one of them.
+ * Which files a program reads and writes: it may not write a file that it also
+ * reads, or write one twice.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
 #ifndef DASGD_BINDINGS_COMMON_FILE_CLAIMS_HPP
 #define DASGD_BINDINGS_COMMON_FILE_CLAIMS_HPP
 
-#include <filesystem>
 #include <map>
 #include <string>
-
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace dasgd {
 namespace cli {
 
 /**
- * What stands for a file, however it is named: over links of both kinds and
- * through any folder.  Empty for devices and pipes, which nobody can overwrite.
+ * A text that is the same for all names of a file, over links of both kinds and
+ * through any folder.  Empty for devices and pipes, which can be written to any
+ * number of times.
  */
-inline std::string FileIdentity(const std::string& path)
-{
-  struct stat status;
-  if (stat(path.c_str(), &status) == 0)
-  {
-    return (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) ?
-        std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) :
-        "";
-  }
-  std::error_code ignored;
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(path,
-      ignored), ignored).string();
-}
+std::string FileIdentity(const std::string& path);
 
 //! The files of a program, and the options that name them.
 class FileClaims
@@ -50,39 +35,13 @@ class FileClaims
    */
   void Read(const std::string& path,
             const std::string& option,
-            const bool model = false)
-  {
-    const size_t at = path.find("{rank}");
-    std::string one = path;
-    for (size_t i = 0; i < 65536; ++i)
-    {
-      if (at != std::string::npos)
-        one = std::string(path).replace(at, 6, std::to_string(i));
-      if (i > 0 && access(one.c_str(), F_OK) != 0)
-        break;
-      (model ? models : inputs).emplace(FileIdentity(one), option);
-      if (at == std::string::npos)
-        break;
-    }
-  }
+            const bool model = false);
 
-  //! A file that is to be written: what is wrong with that, or nothing.
+  //! A file that is to be written.
+  //! @return What is wrong with that; empty if nothing is.
   std::string Write(const std::string& path,
                     const std::string& option,
-                    const bool model = false)
-  {
-    const std::string file = FileIdentity(path);
-    if (file.empty())
-      return "";
-    if (inputs.count(file) != 0)
-      return "is also the input of " + inputs[file] + "; choose another name";
-    if (!model && models.count(file) != 0)
-      return "is also the input of " + models[file] + "; choose another name";
-    if (outputs.emplace(file, option).second)
-      return "";
-    return "is already the output of " + outputs[file] + "; choose another "
-        "name";
-  }
+                    const bool model = false);
 
  private:
   std::map<std::string, std::string> inputs, models, outputs;

@@ -8,11 +8,10 @@
 #ifndef DASGD_BINDINGS_COMMON_LABELS_HPP
 #define DASGD_BINDINGS_COMMON_LABELS_HPP
 
-#include "ranks.hpp"
-
 #include <armadillo>
 
 #include <set>
+#include <string>
 
 namespace dasgd {
 namespace cli {
@@ -22,122 +21,34 @@ namespace cli {
  *
  * @param name The parameter of the data, for messages.
  */
-inline arma::Row<size_t> TakeLabels(arma::mat& data, const std::string& name)
-{
-  if (data.n_rows < 2)
-  {
-    throw std::invalid_argument("Can't get labels from " + name + " since it "
-        "has " + std::to_string(data.n_rows) + " column(s), less than 2; give "
-        "labels in a file of their own!");
-  }
-  const arma::rowvec last = data.row(data.n_rows - 1);
-  arma::Row<size_t> labels(last.n_elem);
-  for (size_t i = 0; i < last.n_elem; ++i)
-  {
-    // 2^53: from there on not every integer is a double.
-    if (!(last[i] >= 0 && last[i] < 9007199254740992.0) ||
-        last[i] != std::floor(last[i]))
-    {
-      std::ostringstream text;
-      text << "The last column of " << name << " must hold labels, but in row "
-          << i + 1 << " it is " << last[i] << "; labels are whole numbers from "
-          << "0 on!";
-      throw std::invalid_argument(text.str());
-    }
-    labels[i] = size_t(last[i]);
-  }
-  data.shed_row(data.n_rows - 1);
-  return labels;
-}
+arma::Row<size_t> TakeLabels(arma::mat& data, const std::string& name);
 
-//! As many labels as points?
-inline void CheckCount(const std::string& pointsName,
-                       const size_t points,
-                       const std::string& labelsName,
-                       const size_t labels)
-{
-  if (points == labels)
-    return;
-  throw std::invalid_argument("The labels must have the same number of points "
-      "as the dataset: " + pointsName + " has " + std::to_string(points) +
-      " points, but " + labelsName + " has " + std::to_string(labels) +
-      " labels!");
-}
+//! Throw unless there are as many labels as points.
+void CheckCount(const std::string& pointsName,
+                const size_t points,
+                const std::string& labelsName,
+                const size_t labels);
 
 /**
- * Labels must be below the number of classes.
+ * Throw unless all labels are below the number of classes.
  *
  * @param name The parameter of the labels, for messages.
  * @param remedy What to do.
  */
-inline void CheckRange(const arma::Row<size_t>& labels,
-                       const size_t classes,
-                       const std::string& name,
-                       const std::string& remedy)
-{
-  if (!labels.empty() && labels.min() == 1 && labels.max() == classes)
-  {
-    throw std::invalid_argument("The labels in " + name + " are 1 to " +
-        std::to_string(classes) + ", but must be 0 to " +
-        std::to_string(classes - 1) + "; subtract 1 from each!");
-  }
-  for (size_t i = 0; i < labels.n_elem; ++i)
-  {
-    if (labels[i] < classes)
-      continue;
-    throw std::invalid_argument("The labels in " + name + " must be from 0 to "
-        + std::to_string(classes - 1) + ", but in row " + std::to_string(i + 1)
-        + " there is " + std::to_string(labels[i]) + "; " + remedy + "!");
-  }
-}
+void CheckRange(const arma::Row<size_t>& labels,
+                const size_t classes,
+                const std::string& name,
+                const std::string& remedy);
 
-//! No point may hold what is not a number.
-inline void CheckFinite(const arma::mat& data, const std::string& name)
-{
-  if (data.is_finite())
-    return;
-  const arma::uvec bad = arma::find_nonfinite(data);
-  std::ostringstream value;
-  value << data[bad[0]];
-  throw std::invalid_argument("The data in " + name + " must be finite, but "
-      "row " + std::to_string(bad[0] / data.n_rows + 1) + ", column " +
-      std::to_string(bad[0] % data.n_rows + 1) + " is " + value.str() +
-      "; fill it in, or take the row out!");
-}
+//! Throw if a value is infinite or not a number.
+void CheckFinite(const arma::mat& data, const std::string& name);
 
-//! The labels that occur on any rank, in order.
-inline std::set<size_t> AllLabels(const arma::Row<size_t>& labels)
-{
-  std::set<size_t> all(labels.begin(), labels.end());
-  if (Ranks() == 1)
-    return all;
-  std::ostringstream mine;
-  for (const size_t label : all)
-    mine << label << ' ';
-  for (const std::string& theirs : MpiCommunicator(MPI_COMM_WORLD).Gather(
-      mine.str()))
-  {
-    std::istringstream text(theirs);
-    size_t label;
-    while (text >> label)
-      all.insert(label);
-  }
-  return all;
-}
+//! The labels that occur on any rank, in order.  Collective.
+std::set<size_t> AllLabels(const arma::Row<size_t>& labels);
 
-//! There must be two classes at least, over all ranks.  Collective.
-inline std::set<size_t> RequireClasses(const arma::Row<size_t>& labels,
-                                       const std::string& name)
-{
-  const std::set<size_t> all = AllLabels(labels);
-  if (all.size() < 2)
-  {
-    throw std::invalid_argument("All labels in " + name + " are " +
-        (all.empty() ? "missing" : std::to_string(*all.begin())) + "; at least "
-        "2 classes are needed!");
-  }
-  return all;
-}
+//! The same; throw if there are fewer than two.  Collective.
+std::set<size_t> RequireClasses(const arma::Row<size_t>& labels,
+                                const std::string& name);
 
 } // namespace cli
 } // namespace dasgd

@@ -11,6 +11,8 @@
 #include "any_function.hpp"
 #include "progress_line.hpp"
 
+#include <dasgd.hpp>
+
 namespace dasgd {
 namespace cli {
 

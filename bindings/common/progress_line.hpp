@@ -1,23 +1,18 @@
 /**
  * @file progress_line.hpp
  *
- * A line that tells how the training goes.
+ * Progress of a training, in one line on the terminal.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
 #ifndef DASGD_BINDINGS_COMMON_PROGRESS_LINE_HPP
 #define DASGD_BINDINGS_COMMON_PROGRESS_LINE_HPP
 
-#include "ranks.hpp"
+#include <dasgd/optimizer/callbacks.hpp>
 
-#include <dasgd.hpp>
-
-#include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <functional>
 #include <string>
-#include <vector>
 
 namespace dasgd {
 namespace cli {
@@ -42,21 +37,12 @@ class ProgressLine
                const size_t epochPoints,
                const size_t points,
                const size_t batchSize,
-               const double scale = 1) :
-      show(show), epochPoints(epochPoints), points(points),
-      batchSize(batchSize), scale(scale), start(Clock::now()), printed(start)
-  { }
+               const double scale = 1);
+
+  ~ProgressLine();
 
   //! Call something twice a second, whether anything is printed or not.
   void Check(const std::function<void()>& action) { check = action; }
-
-  ~ProgressLine()
-  {
-    if (!ProgressShown())
-      return;
-    std::fputc('\n', stderr);
-    Shown(false);
-  }
 
   template<typename OptimizerType, typename FunctionType, typename MatType>
   bool Evaluate(OptimizerType&, FunctionType&, const MatType&,
@@ -80,21 +66,8 @@ class ProgressLine
   {
     ++steps;
     ++epochSteps;
-    if (!show && !check)
-      return false;
-    const Clock::time_point now = Clock::now();
-    if (check && now - checked >= std::chrono::milliseconds(500))
-    {
-      checked = now;
-      check();
-    }
-    if (!show)
-      return false;
-    if (now - printed >= std::chrono::milliseconds(250))
-    {
-      printed = now;
-      Print(optimizer.Live() ? optimizer.Live()->staleness.Mean() : 0);
-    }
+    if ((show || check) && Due())
+      Print(Staleness(optimizer));
     return false;
   }
 
@@ -104,7 +77,7 @@ class ProgressLine
   {
     epoch = number;
     if (steps == 0)
-      before = (number - 1) * epochPoints; // Of a training that goes on.
+      before = (number - 1) * epochPoints; // Of a training that is resumed.
     return false;
   }
 
@@ -116,80 +89,28 @@ class ProgressLine
     sum = 0;
     epochSteps = 0;
     if (show)
-      Print(optimizer.Live() ? optimizer.Live()->staleness.Mean() : 0);
+      Print(Staleness(optimizer));
     return false;
   }
 
-  //! The line, without its end, in at most so many columns.
-  std::string Text(const double staleness, const size_t columns) const
-  {
-    const double seconds = std::chrono::duration<double>(
-        Clock::now() - start).count();
-    const double done = double(steps * batchSize);
-    const double now = epochSteps ? sum / double(epochSteps * batchSize) : loss;
-    std::string first = "epoch " + std::to_string(epoch);
-    if (points > 0 && epochPoints > 0)
-      first += "/" + std::to_string((points + epochPoints - 1) / epochPoints);
-    // In the order of the line; a smaller number is dispensed with earlier.
-    std::vector<std::pair<size_t, std::string>> parts = {
-        { 2, Format("  loss %.4f", now) },
-        { 1, Format("  %.0f gradients/s", double(steps) /
-            std::max(seconds, 1e-9)) },
-        { 0, Format("  staleness %.1f", staleness) } };
-    if (points > 0 && done > 0)
-    {
-      const double left = seconds * std::max(0.0, (double(points) -
-          double(before)) / done - 1);
-      char text[64];
-      std::snprintf(text, sizeof(text), "  %d:%02d left", int(left / 60),
-          int(left) % 60);
-      parts.push_back({ 3, text });
-    }
-    for (size_t least = 0; ; ++least)
-    {
-      std::string line = first;
-      for (const auto& part : parts)
-      {
-        if (part.first >= least)
-          line += part.second;
-      }
-      if (line.size() <= columns || least > 3)
-        return line.substr(0, columns);
-    }
-  }
+  //! The line, without a line break, in at most so many columns.
+  std::string Text(const double staleness, const size_t columns) const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  static std::string Format(const char* form, const double value)
-  {
-    char text[400]; // The largest numbers have 309 digits.
-    std::snprintf(text, sizeof(text), form, value);
-    return text;
-  }
+  template<typename OptimizerType>
+  static double Staleness(OptimizerType& optimizer)
+  { return optimizer.Live() ? optimizer.Live()->staleness.Mean() : 0; }
 
-  void Print(const double staleness)
-  {
-    // In the last column some terminals begin a new line.
-    const size_t columns = std::max<size_t>(TerminalColumns(), 2) - 1;
-    std::string line = Text(staleness, columns);
-    const size_t length = line.size();
-    // Wipe out what a longer line has left.
-    if (length < width && ProgressShown())
-      line.append(std::min(width, columns) - std::min(length, columns), ' ');
-    if (!ProgressShown())
-      Shown(true);
-    width = length;
-    std::fputs(("\r" + line).c_str(), stderr);
-    std::fflush(stderr);
-  }
+  //! Call what is to be called by now.
+  //! @return Is it time to print?
+  bool Due();
 
-  //! Let whoever prints next know that the line has no end yet.
-  static void Shown(const bool shown)
-  {
-    ProgressShown() = shown;
-    JobChannel::Get().Tell(RankWord::Line, shown);
-  }
+  void Print(const double staleness);
+
+  //! Let whoever prints next know whether the line has a line break yet.
+  static void SetShown(const bool shown);
 
   bool show;
   size_t epochPoints;

@@ -9,7 +9,8 @@
 #ifndef DASGD_BINDINGS_FFN_NETWORK_HPP
 #define DASGD_BINDINGS_FFN_NETWORK_HPP
 
-#include <mlpack.hpp>
+#include <mlpack/core.hpp>
+#include <mlpack/methods/ann/ann.hpp>
 
 #include <ffn/layers.hpp>
 

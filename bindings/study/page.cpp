@@ -9,12 +9,14 @@
 #include "page.hpp"
 #include "standing.hpp"
 
-#include <common/ranks.hpp>
+#include <ranks/launch.hpp>
 #include <dasgd/version.hpp>
 
-#include <armadillo>
+#include <armadillo_bits/arma_version.hpp>
 #include <ensmallen_bits/ens_version.hpp>
 #include <mlpack/core/util/version.hpp>
+#include <mpi.h>
+#include <nlohmann/json.hpp>
 
 #include <ctime>
 #include <filesystem>
@@ -31,69 +33,44 @@ extern const size_t reportPageSize;
 
 namespace {
 
-//! Text of JSON, safe within a page.
-std::string Quoted(const std::string& text)
+using Json = nlohmann::ordered_json;
+
+//! Six digits are enough for a page; null if it is not known.
+Json Number(const double value)
 {
-  std::string quoted = "\"";
-  for (const char c : text)
-  {
-    char code[8];
-    if (c == '"' || c == '\\')
-      quoted += std::string("\\") + c;
-    else if (c == '<' || static_cast<unsigned char>(c) < 32)
-    {
-      std::snprintf(code, sizeof(code), "\\u%04x", static_cast<unsigned>(c));
-      quoted += code;
-    }
-    else
-      quoted += c;
-  }
-  return quoted + "\"";
+  return std::isfinite(value) ? Json(NumberOf(NumberText(value, 6))) : Json();
 }
 
-std::string Number(const double value)
+Json Numbers(const std::vector<double>& values)
 {
-  return std::isfinite(value) ? NumberText(value, 6) : "null";
-}
-
-template<typename T, typename TextType>
-std::string List(const std::vector<T>& values, TextType&& text)
-{
-  std::string all = "[";
-  for (size_t i = 0; i < values.size(); ++i)
-    all += (i == 0 ? "" : ", ") + text(values[i]);
-  return all + "]";
+  Json all = Json::array();
+  for (const double value : values)
+    all.push_back(Number(value));
+  return all;
 }
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-std::string PairList(const Pairs& pairs)
-{
-  return List(pairs, [](const std::pair<std::string, std::string>& pair)
-      { return "[" + Quoted(pair.first) + ", " + Quoted(pair.second) + "]"; });
-}
-
 //! Mean and standard deviation of what is known.
-std::string Spread(const std::vector<double>& values)
+Json Spread(const std::vector<double>& values)
 {
   const Estimate estimate(values);
-  return "{\"mean\": " + Number(estimate.mean) + ", \"sd\": " +
-      Number(estimate.sd) + "}";
+  return { { "mean", Number(estimate.mean) }, { "sd", Number(estimate.sd) } };
 }
 
 //! A mean with its interval; none of both if it is not known.
-std::string Interval(const Estimate& estimate)
+Json Interval(const Estimate& estimate)
 {
-  return "\"mean\": " + Number(estimate.mean) + ", \"low\": " +
-      Number((estimate.low < 0) ? 0 : estimate.low) + ", \"high\": " +
-      Number(estimate.high);
+  return { { "mean", Number(estimate.mean) },
+      { "low", Number((estimate.low < 0) ? 0 : estimate.low) },
+      { "high", Number(estimate.high) } };
 }
 
 //! Mean, least and largest loss of several runs at common places.
 struct Band
 {
-  std::vector<double> places;
-  std::vector<std::string> values;
+  Json places = Json::array();
+  Json values = Json::array();
 
   Band(const std::vector<Curve>& curves,
        std::vector<double> Curve::* where)
@@ -114,15 +91,10 @@ struct Band
         low = (low <= loss) ? low : loss;
         high = (high >= loss) ? high : loss;
       }
-      places.push_back(place);
-      values.push_back("[" + Number(sum / double(curves.size())) + ", " +
-          Number(low) + ", " + Number(high) + "]");
+      places.push_back(Number(place));
+      values.push_back(Numbers({ sum / double(curves.size()), low, high }));
     }
   }
-
-  std::string Places() const { return List(places, &Number); }
-  std::string Values() const
-  { return List(values, [](const std::string& value) { return value; }); }
 };
 
 //! The column of all runs that came to an end.
@@ -138,10 +110,10 @@ std::vector<double> Column(const std::vector<Row>& rows,
   return values;
 }
 
-//! What a group says of one algorithm.
+//! What a group says of one algorithm; curve and staleness may be null.
 struct Entry
 {
-  std::string row, curve, staleness;
+  Json row, curve, staleness;
 };
 
 class PageMaker
@@ -150,22 +122,36 @@ class PageMaker
   PageMaker(const Settings& settings, const Results& results) :
       settings(settings), results(results) { }
 
-  std::string Json() const
+  //! The data of the page.
+  Json Data() const
   {
     const std::time_t now = std::time(nullptr);
     char created[32];
     std::strftime(created, sizeof(created), "%Y-%m-%d %H:%M",
         std::localtime(&now));
-    return "{\n\"title\": " + Quoted("Study: " + settings.problem + " on " +
-        settings.data) + ",\n\"created\": " + Quoted(created) +
-        ",\n\"command\": " + Quoted(settings.command) + ",\n\"machine\": " +
-        Quoted(Machine()) + ",\n\"settings\": " + PairList(AllSettings()) +
-        ",\n\"versions\": " + PairList(Versions()) + ",\n\"groups\": " +
-        List(Groups(settings), [&](const Group& group)
-            { return OneGroup(group); }) + "\n}\n";
+    Json groups = Json::array();
+    for (const Group& group : Groups(settings))
+      groups.push_back(OneGroup(group));
+    return {
+        { "title", "Study: " + settings.problem + " on " + settings.data },
+        { "created", created },
+        { "command", settings.command },
+        { "machine", Machine() },
+        { "settings", Table(AllSettings()) },
+        { "versions", Table(Versions()) },
+        { "groups", groups } };
   }
 
  private:
+  //! A list of lists of two, whatever the texts are.
+  static Json Table(const Pairs& pairs)
+  {
+    Json table = Json::array();
+    for (const auto& pair : pairs)
+      table.push_back(Json::array({ pair.first, pair.second }));
+    return table;
+  }
+
   Pairs AllSettings() const
   {
     Pairs pairs = settings.parameters.All();
@@ -228,12 +214,12 @@ class PageMaker
     system.erase(std::remove(system.begin(), system.end(), '"'), system.end());
     struct utsname name;
     const bool known = uname(&name) == 0;
-    return Counted(std::max(1u, std::thread::hardware_concurrency()), "core") +
+    return Counted(cli::Cores(), "core") +
         (known ? std::string(", ") + name.machine : "") + (system.empty() ?
         (known ? std::string(", ") + name.sysname : "") : ", " + system);
   }
 
-  std::string OneGroup(const Group& group) const
+  Json OneGroup(const Group& group) const
   {
     Cell cell;
     cell.ranks = group.ranks;
@@ -243,31 +229,28 @@ class PageMaker
     const double rate = (limit && Succeeded(*limit)) ?
         limit->Number("gradients_per_second") : Unknown;
 
-    std::vector<Entry> entries;
+    Json rows = Json::array(), curves = Json::array(),
+        staleness = Json::array();
     for (const Standing& standing : Standings(settings, results, group))
-      entries.push_back(OneAlgorithm(standing, rate));
-
-    std::vector<std::string> curves, staleness;
-    for (const Entry& entry : entries)
     {
-      if (!entry.curve.empty())
+      const Entry entry = OneAlgorithm(standing, rate);
+      rows.push_back(entry.row);
+      if (!entry.curve.is_null())
         curves.push_back(entry.curve);
-      if (!entry.staleness.empty())
+      if (!entry.staleness.is_null())
         staleness.push_back(entry.staleness);
     }
-    const auto same = [](const std::string& text) { return text; };
-    return "\n{\"name\": " + Quoted(GroupName(settings, group)) +
-        ", \"ranks\": " +
-        std::to_string(group.ranks) + ", \"topology\": " +
-        Quoted(group.topology) + ", \"slow\": " + Quoted(group.slow) +
-        ", \"oversubscribed\": " + (group.ranks > std::max(1u,
-        std::thread::hardware_concurrency()) ? "true" : "false") +
-        ", \"target\": " + Number(TargetOf(settings, results,
-        "run")) +
-        ", \"measure\": \"test loss\",\n\"rows\": " + List(entries,
-        [](const Entry& entry) { return "\n" + entry.row; }) +
-        ",\n\"curves\": " + List(curves, same) + ",\n\"staleness\": " +
-        List(staleness, same) + "}";
+    return {
+        { "name", GroupName(settings, group) },
+        { "ranks", group.ranks },
+        { "topology", group.topology },
+        { "slow", group.slow },
+        { "oversubscribed", group.ranks > cli::Cores() },
+        { "target", Number(TargetOf(settings, results, "run")) },
+        { "measure", "test loss" },
+        { "rows", rows },
+        { "curves", curves },
+        { "staleness", staleness } };
   }
 
   //! What a reader should know of an algorithm under these conditions.
@@ -311,48 +294,54 @@ class PageMaker
       value /= limit;
     const auto spread = [&](const std::string& column)
     { return Spread(Column(rows, column)); };
-    // Where no run has reached the target there is no time to speak of.
+    // If no run has reached the target, no time to it is known.
     const auto toTarget = [&](const Estimate& estimate)
     {
-      return "{" + Interval(standing.reached > 0 ? estimate : Estimate()) +
-          ", \"reached\": " + std::to_string(standing.reached) + "}";
+      Json interval = Interval(standing.reached > 0 ? estimate : Estimate());
+      interval["reached"] = standing.reached;
+      return interval;
     };
 
     Entry entry;
-    const std::string label = Quoted(cell.algorithm->label);
-    entry.row = "{\"algorithm\": " + label + ", \"note\": " +
-        Quoted(NoteOf(cell)) + ", \"serial\": " +
-        (cell.algorithm->serial ? "true" : "false") + ", \"place\": {" +
-        "\"first\": " + std::to_string(standing.place.first) +
-        ", \"last\": " + std::to_string(standing.place.last) +
-        "}, \"step\": " + Number(ChosenStep(settings, results, cell)) +
-        ", \"runs\": " + std::to_string(rows.size()) + ", \"failed\": " +
-        std::to_string(standing.failed) + ", \"failure\": " +
-        Quoted(failure) + ", \"time_to_target\": " +
-        toTarget(standing.time) + ", \"gradients_to_target\": " +
-        toTarget(standing.gradients) + ", \"speedup\": {" +
-        Interval(standing.speedup) + "}, \"throughput\": " +
-        Spread(throughput) + ", \"idle\": " + spread("idle_share") +
-        ", \"bytes\": " + spread("bytes_per_gradient") +
-        ", \"staleness\": " + spread("staleness_mean") +
-        ", \"accuracy\": " + spread("accuracy") + "}";
+    const std::string label = cell.algorithm->label;
+    entry.row = {
+        { "algorithm", label },
+        { "note", NoteOf(cell) },
+        { "serial", cell.algorithm->serial },
+        { "place", { { "first", standing.place.first },
+            { "last", standing.place.last } } },
+        { "step", Number(ChosenStep(settings, results, cell)) },
+        { "runs", rows.size() },
+        { "failed", standing.failed },
+        { "failure", failure },
+        { "time_to_target", toTarget(standing.time) },
+        { "gradients_to_target", toTarget(standing.gradients) },
+        { "speedup", Interval(standing.speedup) },
+        { "throughput", Spread(throughput) },
+        { "idle", spread("idle_share") },
+        { "bytes", spread("bytes_per_gradient") },
+        { "staleness", spread("staleness_mean") },
+        { "accuracy", spread("accuracy") } };
     if (!curves.empty())
     {
       const Band time(curves, &Curve::seconds);
       const Band gradients(curves, &Curve::gradients);
-      entry.curve = "{\"algorithm\": " + label + ", \"seconds\": " +
-          time.Places() + ", \"loss_by_time\": " + time.Values() +
-          ", \"gradients\": " + gradients.Places() +
-          ", \"loss_by_gradients\": " + gradients.Values() + "}";
+      entry.curve = {
+          { "algorithm", label },
+          { "seconds", time.places },
+          { "loss_by_time", time.values },
+          { "gradients", gradients.places },
+          { "loss_by_gradients", gradients.values } };
     }
     double all = 0;
     for (const double count : buckets)
       all += count;
     if (all > 0)
     {
-      entry.staleness = "{\"algorithm\": " + label + ", \"buckets\": " +
-          List(buckets, [&](const double count) { return Number(count / all); })
-          + "}";
+      for (double& count : buckets)
+        count /= all;
+      entry.staleness = { { "algorithm", label },
+          { "buckets", Numbers(buckets) } };
     }
     return entry;
   }
@@ -410,7 +399,11 @@ void SavePage(const Settings& settings, const Results& results)
   const size_t at = page.find(mark);
   if (at == std::string::npos)
     throw std::logic_error("the page of the report has no place for its data");
-  const std::string json = PageMaker(settings, results).Json();
+  // Texts of failures may hold anything; none may end the page's script.
+  std::string json = PageMaker(settings, results).Data().dump(1, ' ', false,
+      Json::error_handler_t::replace);
+  for (size_t i = 0; (i = json.find('<', i)) != std::string::npos; )
+    json.replace(i, 1, "\\u003c");
   SaveFile(settings.reportFile, [&](std::ostream& out)
       { out << page.substr(0, at) << json << page.substr(at + mark.size()); });
 }

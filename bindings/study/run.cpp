@@ -11,8 +11,8 @@
 #include "slowed.hpp"
 #include "watch.hpp"
 
-#include <common/ranks.hpp>
 #include <dasgd.hpp>
+#include <ranks/ranks.hpp>
 
 namespace dasgd {
 namespace study {

@@ -11,10 +11,14 @@
 #include "process.hpp"
 #include "standing.hpp"
 
-#include <common/ranks.hpp>
+#include <ranks/launch.hpp>
+#include <ranks/ranks.hpp>
 
+#include <chrono>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <iostream>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -382,7 +386,7 @@ class Conductor
     fs::remove(resultFile, ignored);
 
     const std::string about = About(cell, phase, step, seed);
-    std::vector<std::string> command = { cli::SelfPath(), "--run_file",
+    std::vector<std::string> command = { cli::ProgramPath(), "--run_file",
         runFile };
     std::string mpirun;
     if (cell.ranks > 1)
@@ -429,8 +433,8 @@ class Conductor
     }
     row.Set("target_loss", target);
     row.Set("judged_on", run.Text("judged_on"));
-    row.Set("oversubscribed", cell.ranks > std::max(1u,
-        std::thread::hardware_concurrency()) ? "yes" : "no");
+    row.Set("oversubscribed", cell.ranks > cli::Cores() ?
+        "yes" : "no");
     row.Set("curve", fs::exists(folder / curve, ignored) ? curve : "");
     row.Set("wall_seconds", elapsed());
     results.Add(row);

@@ -6,9 +6,8 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <ffn/serializable.hpp>
-
-#include <common/load.hpp>
+#include <common/load_text.hpp>
+#include <ffn/model.hpp>
 #include <ffn/network.hpp>
 
 #include <algorithm>
@@ -23,9 +22,6 @@
 using namespace dasgd::ffn;
 
 namespace {
-
-using Network = mlpack::FFN<mlpack::NegativeLogLikelihood,
-    mlpack::GlorotInitialization>;
 
 struct Architecture
 {
@@ -68,23 +64,26 @@ std::vector<Architecture> Architectures()
 Network Built(const Architecture& architecture)
 {
   Network network;
-  Build(network, ParseLayers(architecture.layers),
+  BuildNetwork(network, ParseLayers(architecture.layers),
       ParseShape(architecture.shape));
   return network;
 }
 
+//! The same with weights, as a training begins with them.
+Network Initialised(const Architecture& architecture)
+{
+  return *MakeNetwork(ParseLayers(architecture.layers),
+      ParseShape(architecture.shape));
+}
+
 //! What comes back of a network that is saved and loaded, without a file.
 template<typename OutputType, typename InputType>
-Network Reloaded(const Network& network)
+Network Reloaded(Network& network)
 {
   std::stringstream stream;
-  {
-    OutputType archive(stream);
-    archive(cereal::make_nvp("network", network));
-  }
-  InputType archive(stream);
+  dasgd::cli::SaveModel<OutputType>(stream, network);
   Network loaded;
-  archive(cereal::make_nvp("network", loaded));
+  dasgd::cli::LoadModel<InputType>(stream, loaded);
   return loaded;
 }
 
@@ -123,8 +122,7 @@ TEST_CASE("Networks of all shapes predict and have gradients", "[network]")
   {
     INFO(architecture.shape << ": " << architecture.layers);
     mlpack::RandomSeed(5);
-    Network network = Built(architecture);
-    network.Reset();
+    Network network = Initialised(architecture);
     const size_t classes = ClassCount(ParseLayers(architecture.layers),
         ParseShape(architecture.shape));
     const arma::mat data(ParseShape(architecture.shape).Elements(), 4,
@@ -210,7 +208,7 @@ TEST_CASE("The table of a network", "[network]")
   const Network network = Built({ "28x28x1", "conv:32x3x3 relu maxpool:2x2 "
       "leakyrelu elu gelu sigmoid tanh softplus dropout batchnorm linear:10 "
       "logsoftmax" });
-  REQUIRE(LayerTable(network) ==
+  REQUIRE(NetworkTable(network) ==
       " #  Layer        Output    Parameters\n"
       "    Input        28x28x1\n"
       " 1  Convolution  26x26x32         320\n"
@@ -231,7 +229,7 @@ TEST_CASE("The table of a network", "[network]")
   // A network that nobody told its input.
   Network unknown;
   dasgd::ffn::detail::AddLayer<mlpack::Linear>(unknown, size_t(3));
-  REQUIRE_THROWS_AS(LayerTable(unknown), std::invalid_argument);
+  REQUIRE_THROWS_AS(NetworkTable(unknown), std::invalid_argument);
 }
 
 TEST_CASE("A network that was saved and loaded is the same", "[network]")
@@ -240,14 +238,13 @@ TEST_CASE("A network that was saved and loaded is the same", "[network]")
   {
     INFO(architecture.shape << ": " << architecture.layers);
     mlpack::RandomSeed(6);
-    Network network = Built(architecture);
-    const std::string table = LayerTable(network);
-    network.Reset();
+    const std::string table = NetworkTable(Built(architecture));
+    Network network = Initialised(architecture);
     const arma::mat data(ParseShape(architecture.shape).Elements(), 4,
         arma::fill::randu);
     const arma::mat labels{ { 0, 1, 2, 1 } };
     arma::mat expected, predictions;
-    REQUIRE(LayerTable(network) == table);
+    REQUIRE(NetworkTable(network) == table);
 
     for (const bool binary : { true, false })
     {
@@ -260,13 +257,13 @@ TEST_CASE("A network that was saved and loaded is the same", "[network]")
           Reloaded<cereal::JSONOutputArchive, cereal::JSONInputArchive>(
           network);
       const arma::mat weights = loaded.Parameters();
-      REQUIRE(LayerTable(loaded) == table);
+      REQUIRE(NetworkTable(loaded) == table);
       // The weights are still there, and where the layers look for them.
       REQUIRE(arma::approx_equal(loaded.Parameters(), weights, "absdiff", 0.0));
       loaded.Predict(data, predictions);
       // JSON has 16 or 17 digits.
       REQUIRE(arma::approx_equal(predictions, expected, "absdiff", 1e-12));
-      REQUIRE(LayerTable(loaded) == table);
+      REQUIRE(NetworkTable(loaded) == table);
 
       // Training can go on from it.
       arma::mat before, after;
@@ -288,20 +285,22 @@ TEST_CASE("A network that was saved and loaded is the same", "[network]")
 TEST_CASE("Layers are given to an empty network, and all or none", "[network]")
 {
   Network network;
-  REQUIRE_THROWS_AS(Build(network, ParseLayers("linear:3 conv:1x1x1"),
-      ParseShape("4x4x1")), std::invalid_argument);
+  REQUIRE_THROWS_AS(BuildNetwork(network,
+      ParseLayers("linear:3 conv:1x1x1"), ParseShape("4x4x1")),
+      std::invalid_argument);
   REQUIRE(std::as_const(network).Network().empty());
-  REQUIRE_THROWS_AS(Build(network, {}, ParseShape("4")),
+  REQUIRE_THROWS_AS(BuildNetwork(network, {}, ParseShape("4")),
       std::invalid_argument);
   if (!UnequalStrides)
   {
-    REQUIRE_THROWS_AS(Build(network, ParseLayers("conv:1x1x1:stride=1x2"),
-        ParseShape("4x4x1")), std::invalid_argument);
+    REQUIRE_THROWS_AS(BuildNetwork(network,
+        ParseLayers("conv:1x1x1:stride=1x2"), ParseShape("4x4x1")),
+        std::invalid_argument);
     REQUIRE(std::as_const(network).Network().empty());
   }
-  Build(network, ParseLayers("linear:3"), ParseShape("4"));
-  REQUIRE_THROWS_AS(Build(network, ParseLayers("linear:3"), ParseShape("4")),
-      std::invalid_argument);
+  BuildNetwork(network, ParseLayers("linear:3"), ParseShape("4"));
+  REQUIRE_THROWS_AS(BuildNetwork(network, ParseLayers("linear:3"),
+      ParseShape("4")), std::invalid_argument);
 }
 
 TEST_CASE("Networks in single precision", "[network]")
@@ -310,7 +309,7 @@ TEST_CASE("Networks in single precision", "[network]")
       mlpack::GlorotInitialization, arma::fmat> network;
   Build(network, ParseLayers("conv:2x3x3 relu leakyrelu linear:3 logsoftmax"),
       ParseShape("5x5x1"));
-  REQUIRE(LayerTable(network) == LayerTable(Built({ "5x5x1",
+  REQUIRE(LayerTable(network) == NetworkTable(Built({ "5x5x1",
       "conv:2x3x3 relu leakyrelu linear:3 logsoftmax" })));
 }
 

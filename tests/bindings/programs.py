@@ -28,6 +28,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -203,6 +204,7 @@ class Setting:
     update = False
     generated = False
     models = {}
+    lock = threading.Lock()
 
 
 def our(program):
@@ -563,18 +565,19 @@ SAME = {LR: 0.96, SOFTMAX: 0.92, SVM: 0.90, FFN: 0}
 def serial_predictions(program):
     """Of mlpack's own program, trained by L-BFGS.  For networks there is none:
     of one rank, which is plain SGD."""
-    if program not in Setting.models:
-        folder = fresh("serial_" + program)
-        if program == FFN:
-            command = [our(FFN)] + training(FFN) + ["--seed", 2]
-        else:
-            command = [stock(program), "--training_file", data("train.csv"),
-                       "--labels_file", labels_of(program)] + \
-                OBJECTIVE[program]
-        well(command + ["--test_file", data("test.csv"), "--predictions_file",
-                        "serial.csv", "--output_model_file", "serial.bin"],
-             folder)
-        Setting.models[program] = numbers(folder, "serial.csv")
+    with Setting.lock:  # Cases run side by side.
+        if program not in Setting.models:
+            folder = fresh("serial_" + program)
+            if program == FFN:
+                command = [our(FFN)] + training(FFN) + ["--seed", 2]
+            else:
+                command = [stock(program), "--training_file", data("train.csv"),
+                           "--labels_file", labels_of(program)] + \
+                    OBJECTIVE[program]
+            well(command + ["--test_file", data("test.csv"),
+                            "--predictions_file", "serial.csv",
+                            "--output_model_file", "serial.bin"], folder)
+            Setting.models[program] = numbers(folder, "serial.csv")
     return Setting.models[program]
 
 
@@ -2645,16 +2648,13 @@ def main():
             print(failure, flush=True)
             failed.append(entry[0])
 
-    # What needs the cores goes alone; the rest mostly waits for processes to
-    # start.
-    for entry in chosen:
-        if not entry[3]:
-            tell(entry, attempt(entry))
-    light = [entry for entry in chosen if entry[3]]
-    with concurrent.futures.ThreadPoolExecutor(
-            3 * max(2, os.cpu_count() or 1)) as pool:
-        for entry, outcome in zip(light, pool.map(attempt, light)):
-            tell(entry, outcome)
+    # What trains goes two at a time, since half of these cases wait for signals
+    # and checkpoints; the rest mostly waits for processes to start.
+    for light, workers in ((False, 2), (True, 3 * max(2, os.cpu_count() or 1))):
+        entries = [entry for entry in chosen if bool(entry[3]) == light]
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            for entry, outcome in zip(entries, pool.map(attempt, entries)):
+                tell(entry, outcome)
 
     print("%d cases, %d failed, %.0f s" % (len(chosen), len(failed),
                                            time.monotonic() - begin))

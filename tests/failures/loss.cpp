@@ -23,7 +23,8 @@
  */
 #include <dasgd.hpp>
 
-#include <common/ranks.hpp>
+#include <ranks/failure.hpp>
+#include <ranks/ranks.hpp>
 
 #include <csignal>
 #include <fstream>
@@ -142,13 +143,13 @@ arma::mat Train(OptimizerType& optimizer, Marks& marks, const size_t ranks)
 int Program(const size_t points, Marks& marks, const size_t ranks)
 {
   using namespace dasgd;
-  cli::Voice voice(cli::Rank());
+  cli::RankOutput output(cli::Rank());
   try
   {
-    cli::Together([]() { });
+    cli::OnAllRanks([]() { });
     DASGD<> optimizer(1, 1, points, -1);
     Train(optimizer, marks, ranks);
-    cli::Together([]()
+    cli::OnAllRanks([]()
     {
       if (cli::Rank() == 0)
         Tell("right");
@@ -157,7 +158,7 @@ int Program(const size_t points, Marks& marks, const size_t ranks)
   }
   catch (const std::exception& e)
   {
-    cli::FailTogether(voice.Text(e), voice);
+    cli::ReportFailure(output.Text(e), output);
     return 1;
   }
 }

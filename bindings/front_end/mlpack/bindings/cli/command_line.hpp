@@ -8,114 +8,20 @@
 #ifndef DASGD_FRONT_END_COMMAND_LINE_HPP
 #define DASGD_FRONT_END_COMMAND_LINE_HPP
 
-#include "kinds.hpp"
-
-#include <common/suggest.hpp>
+#include "kind.hpp"
 
 namespace dasgd {
 namespace cli {
-
-//! The option that was probably meant, as a question; or nothing.
-inline std::string SuggestOption(Params& params, const std::string& word)
-{
-  const std::string asked = word.substr(0, word.find('='));
-  std::vector<std::string> known;
-  std::map<std::string, std::string> names;
-  for (auto& entry : params.Parameters())
-  {
-    // "--trainin" is nearer to "--training" than to "--training_file".
-    const Kind& kind = KindOf(params, entry.second);
-    known.push_back("--" + Name(kind, entry.second));
-    if (kind.InFile())
-      names["--" + entry.second.name] = known.back();
-  }
-  for (const auto& name : names)
-    known.push_back(name.first);
-  const std::string best = Nearest(asked, known);
-  if (best.empty())
-    return "";
-  const auto full = names.find(best);
-  return "; did you mean '" + (full == names.end() ? best : full->second) +
-      "'?";
-}
 
 /**
  * Set all parameters that the words name.  Every mistake is fatal.
  *
  * @param params The parameters of the binding.
  */
-inline void ParseCommandLine(Params& params, const int argc, char** argv)
-{
-  CLI::App app;
-  app.set_help_flag(); // --help is a parameter like others.
-  std::map<std::string, std::vector<std::string>> words;
-  std::map<std::string, CLI::Option*> options;
-  for (auto& entry : params.Parameters())
-  {
-    ParamData& data = entry.second;
-    const Kind& kind = KindOf(params, data);
-    // What a program puts out without a file is printed.
-    if (!data.input && !kind.InFile())
-      continue;
-    const std::string names = "--" + Name(kind, data) + (data.alias == '\0' ?
-        "" : ",-" + std::string(1, data.alias));
-    CLI::Option* option = kind.Flag() ? app.add_flag(names) :
-        app.add_option(names, words[data.name]);
-    if (kind.Many())
-      option->delimiter(',');
-    else if (!kind.Flag())
-      option->expected(1);
-    options[data.name] = option;
-  }
+void ParseCommandLine(Params& params, const int argc, char** argv);
 
-  try
-  {
-    app.parse(argc, argv);
-  }
-  catch (const CLI::ParseError& error)
-  {
-    std::string text = error.what();
-    text = text.substr(0, text.find('\n'));
-    // The word that nobody expected stands at the end.
-    if (dynamic_cast<const CLI::ExtrasError*>(&error))
-      text += SuggestOption(params, text.substr(text.rfind(' ') + 1));
-    const std::string name = text.substr(0, text.find(':'));
-    if (text.find("At Most 1 required") != std::string::npos)
-    {
-      text = name + " takes one value, but more were given; put a value with "
-          "blanks into quotes";
-    }
-    else if (text.find("1 required") != std::string::npos)
-      text = name + " needs a value";
-    if (text.back() != '?')
-      text += '.';
-    Fatal << text << "  Run with --help for more information." << std::endl;
-  }
-
-  for (auto& entry : params.Parameters())
-  {
-    ParamData& data = entry.second;
-    const auto option = options.find(data.name);
-    if (option == options.end() || option->second->count() == 0)
-      continue;
-    KindOf(params, data).Parse(data, words[data.name]);
-    data.wasPassed = true;
-  }
-}
-
-//! Is everything given that has to be?
-inline void CheckRequired(Params& params)
-{
-  for (auto& entry : params.Parameters())
-  {
-    ParamData& data = entry.second;
-    if (data.required && !data.wasPassed)
-    {
-      Fatal << "Required option --" << Name(KindOf(params, data), data)
-          << " is undefined." << std::endl;
-    }
-  }
-}
+//! Fatal if a required parameter is missing.
+void CheckRequired(Params& params);
 
 } // namespace cli
 } // namespace dasgd

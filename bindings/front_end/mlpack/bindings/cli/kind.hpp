@@ -9,6 +9,8 @@
 #ifndef DASGD_FRONT_END_KIND_HPP
 #define DASGD_FRONT_END_KIND_HPP
 
+#include <common/log.hpp>
+
 #include <mlpack/core.hpp>
 
 namespace dasgd {
@@ -25,13 +27,13 @@ class Kind
 
   //! The type, as help and documentation print it.
   virtual std::string Type(const ParamData& data) const = 0;
-  //! Is it given by being there?
+  //! Does it take no value?
   virtual bool Flag() const { return false; }
   //! Does it take several words?
   virtual bool Many() const { return false; }
   //! Is it given by the name of a file?
   virtual bool InFile() const { return false; }
-  //! The default value as one would write it; empty if there is none.
+  //! The default value as on a command line; empty if there is none.
   virtual std::string Default(const ParamData& /* data */) const { return ""; }
 
   //! Set it from the words that followed its name.
@@ -43,49 +45,50 @@ class Kind
   //! The value in a few characters.
   virtual std::string Printable(ParamData& data) const = 0;
 
-  // Of what is in files only.
+  // The rest is for parameters in files only.
 
   //! The name of the file.
-  virtual std::string& Path(ParamData& data) const
-  {
-    throw std::logic_error("parameter '" + data.name + "' is in no file");
-  }
+  virtual std::string& Path(ParamData& data) const;
   //! Fatal if there is no such file.
   virtual void Check(ParamData& /* data */) const { }
   //! Write it.
-  virtual void Save(ParamData& data, const std::string& path) const
-  {
-    throw std::logic_error("parameter '" + data.name + "' is in no file, so "
-        "it cannot be written to '" + path + "'");
-  }
+  virtual void Save(ParamData& data, const std::string& path) const;
   //! Which files it can be written to: their endings, or none for any.
   virtual std::vector<std::string> Endings() const { return {}; }
   //! Is it a model?
   virtual bool HoldsModel() const { return false; }
-  //! The model behind it, or null; parameters may share one.
+  //! The model of the parameter, or null; several parameters may share one.
   virtual void* Model(const ParamData& /* data */) const { return nullptr; }
   //! Delete that model.
   virtual void DeleteModel(ParamData& /* data */) const { }
 };
 
 //! The kind of a parameter.
-inline const Kind& KindOf(Params& params, ParamData& data)
-{
-  const Kind* kind = nullptr;
-  params.functionMap[data.tname]["Kind"](data, nullptr, &kind);
-  return *kind;
-}
+const Kind& KindOf(Params& params, ParamData& data);
 
 //! Its name on the command line, without the dashes.
-inline std::string Name(const Kind& kind, const ParamData& data)
-{ return data.name + (kind.InFile() ? "_file" : ""); }
+std::string Name(const Kind& kind, const ParamData& data);
 
 //! Its name as messages print it: '--training_file (-t)'.
-inline std::string FullName(const Kind& kind, const ParamData& data)
+std::string FullName(const Kind& kind, const ParamData& data);
+
+//! The kind of parameters in files.
+class FileKind : public Kind
 {
-  return "'--" + Name(kind, data) + (data.alias == '\0' ? "" : " (-" +
-      std::string(1, data.alias) + ")") + "'";
-}
+ public:
+  bool InFile() const override { return true; }
+
+  void Parse(ParamData& data, const std::vector<std::string>& words) const
+      override;
+
+  void Check(ParamData& data) const override;
+
+ protected:
+  //! Fail because the file cannot be read.
+  [[noreturn]] void Unreadable(ParamData& data,
+                               const std::string& path,
+                               const std::string& remedy) const;
+};
 
 } // namespace cli
 } // namespace dasgd

@@ -19,10 +19,6 @@
 // What the words of a binding's documentation stand for.
 #define BINDING_MIN_LABEL 0
 #define BINDING_MATRIX_TRANSPOSED true
-#define BINDING_IGNORE_CHECK(X) dasgd::cli::IgnoreCheck(X)
-#define PRINT_PARAM_STRING(X) \
-    dasgd::cli::ParamText(STRINGIFY(BINDING_NAME), X)
-#define PRINT_PARAM_VALUE(X, QUOTES) dasgd::cli::ValueText(X, QUOTES)
 #define PRINT_DATASET(X) dasgd::cli::DatasetText(X)
 #define PRINT_MODEL(X) dasgd::cli::ModelText(X)
 #define PRINT_CALL(...) dasgd::cli::CallText(__VA_ARGS__)
@@ -37,6 +33,8 @@
 #define CALL_METHOD(OBJECT, METHOD, ...) \
     dasgd::cli::CallText(STRINGIFY(BINDING_NAME), __VA_ARGS__)
 
+#include "check_macros.hpp"
+#include "model_kind.hpp"
 #include "program.hpp"
 #include <mlpack/core/util/param.hpp>
 

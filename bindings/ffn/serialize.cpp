@@ -1,29 +1,22 @@
 /**
- * @file serializable.hpp
+ * @file serialize.cpp
  *
- * mlpack, with networks that can be saved.  To be included before anything else
- * of mlpack.
+ * Networks in files.  Compiled without optimisation: it is a lot of code, which
+ * runs once.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_BINDINGS_FFN_SERIALIZABLE_HPP
-#define DASGD_BINDINGS_FFN_SERIALIZABLE_HPP
-
-#include <mlpack/core/util/version.hpp>
+#include "model.hpp"
 
 #if MLPACK_VERSION_MAJOR == 4 && MLPACK_VERSION_MINOR < 8
 
 // All layers of mlpack at once.
-#define MLPACK_ENABLE_ANN_SERIALIZATION
-#include <mlpack.hpp>
+#include <mlpack/methods/ann/layer/serialization.hpp>
 
 #else
 
 // Only the layers that network.hpp can build, by the names that mlpack has for
 // them: files are the same, but it compiles in half the time.
-#define MLPACK_ANN_IGNORE_SERIALIZATION_WARNING
-#include <mlpack.hpp>
-
 CEREAL_REGISTER_TYPE(mlpack::Layer<arma::mat>)
 CEREAL_REGISTER_TYPE(mlpack::MultiLayer<arma::mat>)
 CEREAL_REGISTER_TYPE(mlpack::Convolution<arma::mat,
@@ -47,4 +40,4 @@ CEREAL_REGISTER_TYPE(mlpack::LogSoftMax<arma::mat>)
 
 #endif
 
-#endif
+DASGD_MODEL_ARCHIVES(, dasgd::ffn::Network)

@@ -1,0 +1,247 @@
+/**
+ * @file check_training.cpp
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include "check_training.hpp"
+#include "file_claims.hpp"
+#include "param_checks.hpp"
+#include "params.hpp"
+
+#include <ranks/failure.hpp>
+#include <ranks/launch.hpp>
+#include <ranks/ranks.hpp>
+
+#include <dasgd.hpp>
+#include <dasgd/core/whole_file.hpp>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+
+namespace dasgd {
+namespace cli {
+
+namespace {
+
+//! Which other option names the same file; empty if none does.
+std::string OptionOfSameFile(const std::string& name, const std::string& path)
+{
+  const std::string real = FileIdentity(path);
+  if (real.empty())
+    return "";
+  // Front ends keep the names of files in different ways, so look at the
+  // command line itself.
+  std::string before;
+  for (const std::string& word : CommandWords())
+  {
+    const size_t equals = word.find('=');
+    const bool joined = word.compare(0, 2, "--") == 0 &&
+        equals != std::string::npos;
+    const std::string option = joined ? word.substr(0, equals) : before;
+    const std::string value = joined ? word.substr(equals + 1) : word;
+    if (!value.empty() && option != "--" + name && !option.empty() &&
+        option[0] == '-' && FileIdentity(value) == real)
+      return option;
+    before = word;
+  }
+  return "";
+}
+
+//! Check texts that the library reads.
+void CheckFormats(mlpack::util::Params& params)
+{
+  try
+  {
+    const Topology topology(params.Get<std::string>("topology"));
+    // Before they are started as well as after.
+    const int asked = params.Get<int>("ranks");
+    const size_t ranks = Launched() ? Ranks() : size_t(std::max(asked, 1));
+    if (ranks > 1)
+      topology.Check(ranks);
+  }
+  catch (const std::exception& e)
+  {
+    throw std::invalid_argument("Invalid value of '--topology (-g)' specified "
+        "(" + params.Get<std::string>("topology") + "): " + e.what());
+  }
+
+  try
+  {
+    const std::string complaint = WireFormat(params.Get<std::string>(
+        "wire_format")).Complaint();
+    if (!complaint.empty())
+      throw std::invalid_argument(complaint);
+  }
+  catch (const std::exception& e)
+  {
+    throw std::invalid_argument("Invalid value of '--wire_format' specified (" +
+        params.Get<std::string>("wire_format") + "): " + e.what());
+  }
+}
+
+//! Check that the files can be written which are not parameters of the binding
+//! for matrices or models.  Collective.
+void CheckOutputs(mlpack::util::Params& params)
+{
+std::string problem;
+  for (const std::string name : { "report_file", "trace_file",
+      "history_file", "checkpoint_file" })
+  {
+    const std::string path = params.Get<std::string>(name);
+    if (path.empty() || Rank() != 0)
+      continue;
+    std::string reason = WholeFile::Problem(path);
+    // A full disk now does not mean a full disk later, and a training is worth
+    // more than its checkpoints.
+    std::error_code ignored;
+    const std::filesystem::path folder = std::filesystem::absolute(path,
+        ignored).parent_path();
+    if ((reason == std::strerror(ENOSPC) || reason == std::strerror(EDQUOT)) &&
+        name == "checkpoint_file" &&
+        std::filesystem::is_directory(folder, ignored) &&
+        !std::filesystem::is_directory(path, ignored))
+    {
+      mlpack::Log::Warn << "no checkpoint can be written to '" << path
+          << "' at present: " << reason << std::endl;
+      reason.clear();
+    }
+    if (!reason.empty())
+      reason = "cannot be written: " + reason;
+    else
+    {
+      const std::string other = OptionOfSameFile(name, path);
+      if (!other.empty())
+        reason = "is also the file of '" + other + "'";
+    }
+    if (!reason.empty() && problem.empty())
+      problem = OutputText(path, "'--" + name + "'") + ", " + reason + "!";
+  }
+  CheckAllRanks(problem);
+}
+
+/**
+ * Start the ranks, if so asked: from here on the process is one of them.  If
+ * ranks are started, this process does not return.
+ */
+void StartRanks(mlpack::util::Params& params)
+{
+  const size_t ranks = CheckRanks(params);
+  if (ranks > 1 && !Launched())
+  {
+    throw std::runtime_error(Launch(ranks,
+        params.Get<std::string>("checkpoint_file"),
+        size_t(params.Get<int>("restarts"))));
+  }
+
+  // mlpack's own front end knows nothing of ranks: let only rank 0 print and
+  // write.
+  static std::unique_ptr<RankOutput> output;
+  if (Ranks() > 1 && !RankOutput::Current())
+  {
+    output = std::make_unique<RankOutput>(Rank());
+    for (auto& entry : params.Parameters())
+    {
+      if (Rank() != 0 && !entry.second.input)
+        entry.second.wasPassed = false;
+    }
+  }
+}
+
+} // namespace
+
+size_t CheckRanks(mlpack::util::Params& params)
+{
+  const auto& known = params.Parameters();
+  const auto found = known.find("ranks");
+  if (found == known.end() || !params.Has("ranks") ||
+      found->second.cppType != "int")
+    return 1;
+  const int ranks = params.Get<int>("ranks");
+  const std::string invalid = "Invalid value of '--ranks' specified (" +
+      std::to_string(ranks) + "): ";
+  if (ranks < 1 || ranks > 65536)
+    throw std::invalid_argument(invalid + "must be 1 to 65536!");
+  if (Launched() && size_t(ranks) != Ranks())
+  {
+    throw std::invalid_argument(invalid + "mpirun has started " +
+        std::to_string(Ranks()) + " ranks; leave '--ranks' out under mpirun!");
+  }
+  if (!Launched() && size_t(ranks) > MostRanks())
+  {
+    throw std::invalid_argument(invalid + "this machine has " +
+        std::to_string(Cores()) + (Cores() == 1 ? " core" : " cores") +
+        "; start at most " + std::to_string(MostRanks()) + " here, or use "
+        "mpirun with several machines!");
+  }
+  return size_t(ranks);
+}
+
+void CheckTraining(mlpack::util::Params& params)
+{
+  using namespace mlpack::util;
+#if defined(DASGD_MLPACK_FRONT_END)
+  // It switches the streams of the binding's own file only.
+  SwitchLog(params.Has("verbose"), true);
+#endif
+  CheckRanks(params);
+  RequireParamValue<double>(params, "step_size",
+      [](double x) { return std::isfinite(x) && x >= 0.0; }, true,
+      "step size must be a finite number of at least 0");
+  RequireParamValue<int>(params, "batch_size", [](int x) { return x > 0; },
+      true, "batch size must be greater than zero");
+  RequireParamValue<int>(params, "threads", [](int x) { return x > 0; }, true,
+      "number of threads must be greater than zero");
+  RequireParamValue<int>(params, "max_iterations",
+      [](int x) { return x >= 0; }, true,
+      "maximum number of iterations must be positive or zero");
+  RequireParamValue<int>(params, "epochs", [](int x) { return x >= 0; }, true,
+      "number of epochs must be positive or zero");
+  RequireParamValue<int>(params, "seed", [](int x) { return x >= 0; }, true,
+      "seed must be positive or zero");
+  RequireParamValue<double>(params, "checkpoint_every",
+      [](double x) { return x >= 0; }, true,
+      "seconds from one checkpoint to the next must be positive or zero");
+  RequireParamValue<int>(params, "restarts", [](int x) { return x >= 0; }, true,
+      "number of restarts must be positive or zero");
+  for (const char* name : { "checkpoint_every", "restart", "restarts" })
+  {
+    if (params.Has(name) && !params.Has("checkpoint_file"))
+    {
+      throw std::invalid_argument("'--" + std::string(name) + "' needs "
+          "'--checkpoint_file'; give that as well!");
+    }
+  }
+  if (params.Has("restarts") && params.Get<int>("ranks") < 2)
+  {
+    throw std::invalid_argument("'--restarts' needs '--ranks' of at least 2: "
+        "this program can restart only the processes that it started; give "
+        "'--ranks', without mpirun!");
+  }
+  RequireParamInSet<std::string>(params, "update",
+      { "sgd", "momentum", "adam" }, true, "unknown update");
+  RequireParamInSet<std::string>(params, "sharing", { "static", "dynamic" },
+      true, "unknown sharing");
+  RequireOnlyOnePassed(params, { "max_iterations", "epochs" }, true,
+      "both say how long to train", true);
+  CheckFormats(params);
+  CheckOutputs(params);
+}
+
+size_t Seed(mlpack::util::Params& params)
+{
+  StartRanks(params);
+  std::uint64_t seed = std::uint64_t(params.Get<int>("seed"));
+  if (seed == 0)
+    seed = std::uint64_t(std::time(nullptr));
+  if (Ranks() > 1)
+    seed = MpiCommunicator(MPI_COMM_WORLD).Gather(seed).front();
+  mlpack::RandomSeed(size_t(seed));
+  return size_t(seed);
+}
+
+} // namespace cli
+} // namespace dasgd

@@ -1,0 +1,68 @@
+/**
+ * @file confusion.cpp
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include "confusion.hpp"
+
+#include <algorithm>
+#include <iomanip>
+#include <map>
+#include <sstream>
+
+namespace dasgd {
+namespace cli {
+
+double Accuracy(const arma::Row<size_t>& predictions,
+                const arma::Row<size_t>& labels)
+{
+  return double(arma::accu(predictions == labels)) /
+      double(std::max<size_t>(1, labels.n_elem));
+}
+
+std::string ConfusionText(const arma::Row<size_t>& predictions,
+                          const arma::Row<size_t>& labels,
+                          std::set<size_t> classes)
+{
+  classes.insert(labels.begin(), labels.end());
+  classes.insert(predictions.begin(), predictions.end());
+  std::map<std::pair<size_t, size_t>, size_t> counts;
+  size_t most = *classes.rbegin();
+  for (size_t i = 0; i < labels.n_elem; ++i)
+    most = std::max(most, ++counts[{ labels[i], predictions[i] }]);
+
+  std::ostringstream text;
+  text << "test accuracy " << std::fixed << std::setprecision(2)
+      << 100 * Accuracy(predictions, labels) << " % ("
+      << arma::accu(predictions == labels) << " of " << labels.n_elem << ")\n";
+  if (classes.size() > 30)
+    return text.str();
+
+  const int width = int(2 + std::to_string(most).size());
+  text << "\nconfusion matrix: rows are classes, columns predictions\n\n"
+      << std::setw(6) << "";
+  for (const size_t predicted : classes)
+    text << std::setw(width) << predicted;
+  text << "   right\n";
+  for (const size_t label : classes)
+  {
+    text << std::setw(6) << label;
+    size_t points = 0;
+    for (const size_t predicted : classes)
+    {
+      const size_t count = counts[{ label, predicted }];
+      text << std::setw(width) << count;
+      points += count;
+    }
+    if (points > 0)
+    {
+      text << std::setw(6) << std::setprecision(1)
+          << 100 * double(counts[{ label, label }]) / double(points) << " %";
+    }
+    text << "\n";
+  }
+  return text.str();
+}
+
+} // namespace cli
+} // namespace dasgd

@@ -1,0 +1,50 @@
+/**
+ * @file load_text.hpp
+ *
+ * Matrices from texts of numbers, as long as there is memory for them.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_BINDINGS_COMMON_LOAD_TEXT_HPP
+#define DASGD_BINDINGS_COMMON_LOAD_TEXT_HPP
+
+#include <ranks/ranks.hpp>
+
+#include <armadillo>
+
+#include <cstdint>
+#include <string>
+
+namespace dasgd {
+namespace cli {
+
+//! Memory of the machine, in bytes; 0 where the system does not tell.
+struct Memory
+{
+  std::uint64_t free = 0;
+  std::uint64_t all = 0;
+};
+
+Memory MachineMemory();
+
+/**
+ * Throw if a matrix does not fit into memory, once for each rank.  Other ranks
+ * may have read theirs already, so what is free is compared with one, and all
+ * of them with the whole machine.
+ */
+void CheckMemory(const size_t rows,
+                 const size_t cols,
+                 const std::uint64_t ranks = RanksOnMachine(),
+                 const Memory& memory = MachineMemory());
+
+/**
+ * Read a text of numbers.
+ *
+ * @param turn Should the lines of the file become columns?
+ */
+arma::mat LoadText(const std::string& path, const bool turn);
+
+} // namespace cli
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,43 @@
+/**
+ * @file params.cpp
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include "params.hpp"
+
+#include <mlpack/core.hpp>
+
+namespace dasgd {
+namespace cli {
+
+std::string OptionText(mlpack::util::Params& params, const std::string& name)
+{
+  const auto found = params.Parameters().find(name);
+  if (found == params.Parameters().end())
+    throw std::logic_error("there is no parameter '" + name + "'");
+  const mlpack::util::ParamData& data = found->second;
+  // Everything but these types is in a file, in either front end.
+  const bool plain = data.cppType == "bool" || data.cppType == "int" ||
+      data.cppType == "double" || data.cppType == "std::string" ||
+      data.cppType.rfind("std::vector", 0) == 0;
+  return "'--" + name + (plain ? "" : "_file") + (data.alias == '\0' ? "" :
+      " (-" + std::string(1, data.alias) + ")") + "'";
+}
+
+std::string OutputText(const std::string& path, const std::string& option)
+{ return "The output '" + path + "', given with " + option; }
+
+std::vector<std::string>& UnwrittenOutputs()
+{
+  static std::vector<std::string> texts;
+  return texts;
+}
+
+bool& ReportsUnwritten()
+{
+  static bool reports = false;
+  return reports;
+}
+
+} // namespace cli
+} // namespace dasgd

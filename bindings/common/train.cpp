@@ -1,0 +1,249 @@
+/**
+ * @file train.cpp
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include "optimize.hpp"
+#include "train.hpp"
+
+#include <ranks/failure.hpp>
+#include <ranks/ranks.hpp>
+#include <ranks/terminal.hpp>
+#include <ranks/termination.hpp>
+
+#include <dasgd.hpp>
+#include <mlpack/core.hpp>
+
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+
+namespace dasgd {
+namespace cli {
+
+namespace {
+
+//! Points that the objective is of: those of the last epoch, which need not
+//! have been a whole one.
+std::uint64_t LastEpochPoints(const Report& report)
+{
+  const std::uint64_t points = (report.maxIterations == 0) ? report.Points() :
+      std::max(report.maxIterations, report.pointsBefore);
+  const std::uint64_t left = points % report.epochPoints;
+  return (left == 0 || report.reason != StopReason::Budget) ?
+      report.epochPoints : left;
+}
+
+//! The message of a training that diverged.
+std::string DivergenceText(const Report& report,
+                                  const std::string& checkpoint)
+{
+  const double limit = report.StepLimit();
+  // One digit, rounded down.
+  const double most = (limit > 0 && limit < report.stepSize) ? limit :
+      report.stepSize / 10;
+  const double unit = std::pow(10, std::floor(std::log10(most)));
+  std::string text = "Training diverged on rank " +
+      std::to_string(report.stopRank) + " at step " +
+      std::to_string(report.stopStep);
+  if (report.stepSize > 0)
+  {
+    text += "; try --step_size " + report::Short(std::floor(most / unit *
+        (1 + 1e-9)) * unit);
+  }
+  if (!checkpoint.empty() && std::filesystem::exists(checkpoint))
+  {
+    text += " and --restart; '" + checkpoint + "' keeps the last state that "
+        "was finite";
+  }
+  return text + "!";
+}
+
+//! How the numbers of an optimizer relate to the parameters.
+struct Scales
+{
+  //! Points over all ranks.
+  size_t points = 0;
+  //! Factor from --step_size to the optimizer's step size.
+  double step = 1;
+  //! Factor that makes objectives sums over points.
+  double objective = 1;
+};
+
+//! Set an optimizer up as the parameters say.
+template<typename OptimizerType>
+Scales SetUp(OptimizerType& optimizer,
+             mlpack::util::Params& params,
+             const size_t points,
+             const Batch kind)
+{
+  optimizer.BatchSize() = size_t(params.Get<int>("batch_size"));
+  optimizer.Tolerance() = params.Get<double>("tolerance");
+  optimizer.Topology() = params.Get<std::string>("topology");
+  optimizer.WireFormat() = params.Get<std::string>("wire_format");
+  optimizer.Sharing() = (params.Get<std::string>("sharing") == "dynamic") ?
+      Sharing::Dynamic : Sharing::Static;
+  optimizer.Data() = params.Has("sharded") ? Data::Sharded : Data::Replicated;
+  optimizer.Checkpoint(params.Get<std::string>("checkpoint_file"),
+      params.Get<double>("checkpoint_every"));
+  optimizer.Restart() = params.Has("restart");
+  const size_t epochs = size_t(params.Get<int>("epochs"));
+  optimizer.Messages().stepSize = "--step_size";
+  optimizer.Messages().maxIterations = (epochs > 0) ? "--epochs" :
+      "--max_iterations";
+  optimizer.Messages().restart = "--restart";
+  // DivergenceText() gives advice, with names of options.
+  optimizer.Messages().advice = false;
+
+  Scales scales;
+  scales.points = points;
+  size_t fewest = points;
+  if (params.Has("sharded") && Ranks() > 1)
+  {
+    const std::vector<std::uint64_t> held =
+        MpiCommunicator(MPI_COMM_WORLD).Gather(std::uint64_t(points));
+    scales.points = size_t(std::accumulate(held.begin(), held.end(),
+        std::uint64_t(0)));
+    fewest = size_t(*std::min_element(held.begin(), held.end()));
+  }
+  // The same on all ranks, also if one has fewer points than a batch.
+  optimizer.BatchSize() = std::min(optimizer.BatchSize(),
+      std::max<size_t>(fewest, 1));
+  optimizer.MaxIterations() = (epochs > 0) ? epochs * scales.points :
+      size_t(params.Get<int>("max_iterations"));
+  optimizer.RecordHistory() = !params.Get<std::string>("trace_file").empty() ||
+      !params.Get<std::string>("history_file").empty();
+
+  // With every version of ensmallen a step is along the mean gradient, and Adam
+  // has its own step size.
+  const double batch = double(optimizer.BatchSize());
+  const bool adam = params.Get<std::string>("update") == "adam";
+  const bool sums = (kind == Batch::Sum) && !adam;
+  if (ensmallen::dividesStep && !sums)
+    scales.step = batch;
+  else if (!ensmallen::dividesStep && sums)
+    scales.step = 1 / batch;
+  optimizer.StepSize() = params.Get<double>("step_size") * scales.step;
+  scales.objective = (kind == Batch::Mean) ? batch : 1;
+  return scales;
+}
+
+//! Let the model train with the optimizer.
+template<typename OptimizerType>
+void Run(OptimizerType& optimizer,
+         mlpack::util::Params& params,
+         const Scales& scales,
+         const std::function<void(Captured)>& train)
+{
+  // One thread unless asked for more: OpenBLAS would use all cores, which
+  // takes longer for matrices of the size of a batch.
+  const BlasThreads threads = BlasThreads::AtMost(
+      size_t(params.Get<int>("threads")));
+  ProgressLine progress(params.Has("progress") && Rank() == 0 && OnTerminal(),
+      scales.points, optimizer.MaxIterations(), optimizer.BatchSize(),
+      scales.objective);
+  if (Ranks() > 1 && mpi::Tolerant())
+  {
+    // Without rank 0 nobody would write what the others compute.
+    progress.Check([]()
+    {
+      if (mpi::IsDead(MPI_COMM_WORLD, 0))
+        throw std::runtime_error(RootDiedText());
+    });
+  }
+  // Some methods of mlpack copy the optimizer that they are given, and the
+  // report would be lost with the copy.
+  const Captured::Action action = [&](AnyFunction& function,
+                                      arma::mat& iterate)
+  { return Optimize(optimizer, function, iterate, progress); };
+  try
+  {
+    train(Captured(action));
+  }
+  catch (const std::exception& e)
+  {
+    // Whatever else it has led to, this is the cause.
+    if (Ranks() > 1 && mpi::IsDead(MPI_COMM_WORLD, 0))
+      throw std::runtime_error(RootDiedText());
+    // Users do not know the function that has found the error.
+    const std::string text = e.what(), start = "DASGD::Optimize(): ";
+    if (text.compare(0, start.size(), start) == 0)
+      throw std::runtime_error(text.substr(start.size()));
+    throw;
+  }
+}
+
+//! Throw if a training has diverged, and warn if it exchanged too much.
+void CheckReport(mlpack::util::Params& params, const Report& report)
+{
+  if (report.reason == StopReason::NonFinite)
+  {
+    mlpack::Log::Info << report << std::endl;
+    throw std::runtime_error(DivergenceText(report,
+        params.Get<std::string>("checkpoint_file")));
+  }
+  if (Rank() == 0 && report.PausedLong())
+  {
+    mlpack::Log::Warn << "gradients took less time than an exchange, so that "
+        << "they were stale (S_avg " << report::Short(
+        report.StalenessAverage()) << "); take a larger --batch_size, "
+        << "fewer ranks, or a smaller --step_size." << std::endl;
+  }
+}
+
+//! Train with one of the optimizers.
+template<typename OptimizerType>
+Trained TrainWith(mlpack::util::Params& params,
+                  const size_t points,
+                  const size_t seed,
+                  const Batch kind,
+                  const Tags& tags,
+                  const std::function<void(Captured)>& train)
+{
+  OptimizerType optimizer;
+  const Scales scales = SetUp(optimizer, params, points, kind);
+  optimizer.Seed() = seed;
+  optimizer.CheckpointTags() = OptionTags(params, tags);
+  const std::string checkpoint = params.Get<std::string>("checkpoint_file");
+  if (!checkpoint.empty() && Rank() == 0)
+    HandleTermination(checkpoint);
+  Run(optimizer, params, scales, train);
+
+  Trained trained;
+  trained.report = optimizer.Report();
+  trained.report.stepSize = params.Get<double>("step_size");
+  trained.report.stepScale *= scales.step;
+  trained.history = optimizer.History();
+  trained.meanLoss = scales.objective * trained.report.objective /
+      double(LastEpochPoints(trained.report));
+  trained.batchSize = optimizer.BatchSize();
+  trained.seed = seed;
+  CheckReport(params, trained.report);
+  return trained;
+}
+
+} // namespace
+
+Trained Train(mlpack::util::Params& params,
+              const size_t points,
+              const size_t seed,
+              const Batch kind,
+              const Tags& tags,
+              const std::function<void(Captured)>& train)
+{
+  if (!params.Has("sharded") && points < Ranks())
+  {
+    throw std::invalid_argument("The training data has " +
+        std::to_string(points) + " points, too few for " +
+        std::to_string(Ranks()) + " ranks; start at most " +
+        std::to_string(points) + " ('--ranks')!");
+  }
+  const std::string update = params.Get<std::string>("update");
+  const auto with = (update == "momentum") ?
+      &TrainWith<DASGD<ens::MomentumUpdate>> : (update == "adam") ?
+      &TrainWith<DASGD<ens::AdamUpdate>> : &TrainWith<DASGD<>>;
+  return with(params, points, seed, kind, tags, train);
+}
+
+} // namespace cli
+} // namespace dasgd

@@ -1,0 +1,78 @@
+/**
+ * @file rank_output.hpp
+ *
+ * Only rank 0 prints.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_BINDINGS_RANKS_RANK_OUTPUT_HPP
+#define DASGD_BINDINGS_RANKS_RANK_OUTPUT_HPP
+
+#include <exception>
+#include <ios>
+#include <streambuf>
+#include <string>
+
+namespace dasgd {
+namespace cli {
+
+/**
+ * The text of an exception for users of the program: where memory was lacking,
+ * it says so.
+ *
+ * @param what The exception's own text.
+ * @param memory Is it known that there was not enough memory?
+ */
+std::string ErrorText(const std::string& what, const bool memory);
+std::string ErrorText(const std::exception& e);
+
+/**
+ * Redirects std::cout and std::cerr while it exists.  On ranks other than 0,
+ * std::cout is dropped, and std::cerr is kept for the case that they fail.  On
+ * rank 0 both are printed, and errors are remembered so that none is printed
+ * twice.
+ */
+class RankOutput
+{
+ public:
+  explicit RankOutput(const size_t rank);
+  ~RankOutput();
+
+  RankOutput(const RankOutput&) = delete;
+  RankOutput& operator=(const RankOutput&) = delete;
+
+  //! The object of this process, or null if there is none.
+  static RankOutput*& Current();
+
+  //! What an exception means.  mlpack's Log::Fatal prints its text before it
+  //! throws, so the text is taken from what was printed.
+  std::string Text(const std::exception& e) const;
+
+  //! Has this process printed the text?
+  bool Printed(const std::string& text) const;
+
+ private:
+  //! Forwards what is written, if there is a target, and keeps the end of it.
+  struct Recorder : std::streambuf
+  {
+    explicit Recorder(std::streambuf* target) : target(target) { }
+
+    int overflow(const int c) override;
+    std::streamsize xsputn(const char* text,
+                           const std::streamsize length) override;
+    int sync() override { return target ? target->pubsync() : 0; }
+
+    static constexpr size_t limit = 8192;
+    std::streambuf* target;
+    std::string kept;
+  };
+
+  std::streambuf* out;
+  std::streambuf* error;
+  Recorder recorder;
+};
+
+} // namespace cli
+} // namespace dasgd
+
+#endif
