@@ -2,7 +2,7 @@
  * @file dasgd_core.cpp
  *
  * Compiles what dasgd's layers `core`, `run`, `wire` and `protocol` define that
- * is not a template; needs neither MPI nor ensmallen.  See dasgd/core/config.hpp.
+ * is not a template, and the simulated network; needs neither MPI nor ensmallen.  See dasgd/core/config.hpp.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -29,6 +29,7 @@
 #include "dasgd/core/work_impl.hpp"
 #include "dasgd/protocol/endpoint.hpp"
 #include "dasgd/run/run_state.hpp"
+#include "dasgd/transport/sim_network_impl.hpp"
 #include "dasgd/wire/buffer_impl.hpp"
 #include "dasgd/wire/byte_archive_impl.hpp"
 #include "dasgd/wire/checkpoint_file_impl.hpp"

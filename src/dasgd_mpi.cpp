@@ -27,5 +27,4 @@
 #include "dasgd/transport/mpi_transport_impl.hpp"
 #include "dasgd/transport/rank_loss_impl.hpp"
 #include "dasgd/transport/shared_memory_impl.hpp"
-#include "dasgd/transport/sim_network_impl.hpp"
 #include "dasgd/transport/watchdog_impl.hpp"

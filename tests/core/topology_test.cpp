@@ -7,6 +7,7 @@
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
 #include <dasgd/core/topology.hpp>
+#include <dasgd/core/topology/shape.hpp>
 
 #include <cstdio>
 #include <filesystem>

@@ -102,15 +102,15 @@ struct Asynchronous
                                const size_t rank,
                                const size_t vectorBytes)
   {
-    std::string complaint = UnsupportedSetting(Name(), settings, TraitsType::topologies,
-        TraitsType::formats);
+    std::string complaint = UnsupportedSetting(Name(), settings,
+        TraitsType::topologies, TraitsType::formats);
     if (complaint.empty())
       complaint = TraitsType::Complaint(options, ranks);
     if (!complaint.empty())
       return complaint;
     const Routes routes(Links(settings.topology, options, ranks), ranks, rank);
-    const double needed = double(vectorBytes) * double(TraitsType::Vectors(routes,
-        settings));
+    const double needed = double(vectorBytes) *
+        double(TraitsType::Vectors(routes, settings));
     const double there = double(sysconf(_SC_PHYS_PAGES)) *
         double(sysconf(_SC_PAGESIZE));
     if (needed <= there)

@@ -108,8 +108,8 @@ class DpsgdWorker : public WorkerDefaults
 
   bool HasVector(const size_t link) const { return !sent[link] && !MayLeave(); }
 
-  //! The model goes with the last manifest, so that a rank that has the model of
-  //! a round has all that was known before it.
+  //! The model goes with the last manifest, so that a rank that has the model
+  //! of a round has all that was known before it.
   void PutVector(const size_t link, Outbox& box, FrameHeader& header, Buffer&)
   {
     if (!HasVector(link) || endpoint.Waiting(link) > 1)

@@ -91,7 +91,8 @@ struct Synchronous
                                size_t,
                                size_t)
   {
-    const std::string complaint = UnsupportedSetting(Name(), settings, false, false);
+    const std::string complaint = UnsupportedSetting(Name(), settings, false,
+        false);
     return complaint.empty() ? TraitsType::Complaint(options) : complaint;
   }
 

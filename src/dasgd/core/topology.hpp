@@ -98,14 +98,14 @@ class Topology
 
   /**
    * A topology of your own; include `dasgd/core/topology/shape.hpp` to derive
-   * one.  Its routes are checked before they are used: Check() throws if they do
-   * not lead to every rank over exactly one path.
+   * one.  Its routes are checked before they are used: Check() throws if they
+   * do not lead to every rank over exactly one path.
    */
   static Topology Custom(std::shared_ptr<const TopologyShape> shape);
 
   //! The canonical text; it parses back to an equal topology.  A graph from a
   //! file is named by its edges, so that ranks can compare what they have read;
-  //! one of the user's own has the name that it was given, which does not parse.
+  //! one of the user's own has the name that it was given.
   std::string Name() const;
 
   //! @throws std::invalid_argument if this many ranks do not fit.

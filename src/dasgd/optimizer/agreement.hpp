@@ -35,7 +35,8 @@ void RequireCommon(const CommonSettings& settings,
                    size_t points,
                    Handshake& handshake);
 
-//! Compare with all other ranks; throws on all of them if something is off.
+//! Compare with all other ranks; throws on all of them if something is off.  If
+//! Seed() is 0, there is no seed yet.
 Agreed FinishHandshake(const MpiCommunicator& comm,
                        const CommonSettings& settings,
                        const std::string& name,

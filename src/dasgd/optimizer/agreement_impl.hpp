@@ -14,7 +14,6 @@
 #include "../wire/frame_header.hpp"
 #include "guard.hpp"
 
-#include <armadillo>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -37,7 +36,8 @@ DASGD_INLINE void RequireCommon(const CommonSettings& settings,
 {
   const std::uint16_t one = 1;
   handshake.Require("the algorithm and its version", name + " " +
-      std::to_string(FrameHeader::Version) + (*reinterpret_cast<const std::uint8_t*>(&one) ? " little-endian" :
+      std::to_string(FrameHeader::Version) +
+      (*reinterpret_cast<const std::uint8_t*>(&one) ? " little-endian" :
       " big-endian"), "run the same build of the program on every rank");
   handshake.Require("the rows of the iterate", rows);
   handshake.Require("the columns of the iterate", cols);
@@ -80,14 +80,6 @@ DASGD_INLINE Agreed FinishHandshake(const MpiCommunicator& comm,
   for (const std::uint64_t held : comm.Gather(std::uint64_t(points)))
     agreed.points.push_back(size_t(held));
   agreed.seed = settings.Seed();
-  if (comm.Size() > 1 && settings.Shuffle() && agreed.seed == 0)
-  {
-    // From rank 0's own random numbers: a program that seeds them gets the same
-    // order each time.
-    const arma::uvec drawn = arma::randi<arma::uvec>(1,
-        arma::distr_param(0, std::numeric_limits<int>::max()));
-    agreed.seed = comm.Gather(std::uint64_t(drawn[0])).front();
-  }
   return agreed;
 }
 
@@ -109,8 +101,8 @@ DASGD_INLINE void CompareData(const MpiCommunicator& comm,
         std::to_string(i) + " hold different data: the objective of the " +
         where[place] + " points is " + NumberText(all[0].objectives[place]) +
         " and " + NumberText(all[i].objectives[place]) + "; give every rank "
-        "the same data in the same order (seed random splits alike), or set Data() = "
-        "dasgd::Data::Sharded if every rank has points of its own.");
+        "the same data in the same order (seed random splits alike), or set "
+        "Data() = dasgd::Data::Sharded if every rank has points of its own.");
   }
 }
 

@@ -71,8 +71,8 @@ DASGD_INLINE void CheckFits(const Checkpoint& found,
       found.batchSize == about.batchSize && place < Fingerprint::Places)
   {
     throw CheckpointError("it is of a training on other data: the objective "
-        "of some points was " + NumberText(found.fingerprint.objectives[place]) +
-        ", but is " + NumberText(about.fingerprint.objectives[place]));
+        "of some points was " +
+        NumberText(found.fingerprint.objectives[place]) + ", but is " + NumberText(about.fingerprint.objectives[place]));
   }
 }
 

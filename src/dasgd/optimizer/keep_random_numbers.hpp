@@ -18,7 +18,8 @@ namespace dasgd {
 
 /**
  * While this lives, Armadillo's generator may be seeded and drawn from.  After
- * that, the generator's state depends on what it was before and on nothing else.  So ranks that drew the same numbers before a training do so after it,
+ * that, the generator's state depends on what it was before and on nothing
+ * else.  So ranks that drew the same numbers before a training do so after it,
  * although they shuffled and computed differently often.
  *
  * Inline: which generator Armadillo has depends on how the program is compiled.

@@ -46,8 +46,17 @@ Agreed ShakeHands(const MpiCommunicator& comm,
   handshake.Problem(failure);
   handshake.Problem(Complaint<AlgorithmType>(settings, options, comm.Size(),
       comm.Rank(), rows * cols * sizeof(ElemType), points));
-  return FinishHandshake(comm, settings, AlgorithmType::Name(), points,
+  Agreed agreed = FinishHandshake(comm, settings, AlgorithmType::Name(), points,
       handshake);
+  if (comm.Size() > 1 && settings.Shuffle() && agreed.seed == 0)
+  {
+    // From rank 0's own random numbers: a program that seeds them gets the same
+    // order each time.
+    const arma::uvec drawn = arma::randi<arma::uvec>(1,
+        arma::distr_param(0, std::numeric_limits<int>::max()));
+    agreed.seed = comm.Gather(std::uint64_t(drawn[0])).front();
+  }
+  return agreed;
 }
 
 //! What must be the same when a training is resumed: the user's tags, and the

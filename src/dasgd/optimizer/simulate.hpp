@@ -236,8 +236,8 @@ class SimulatedTraining
       return simulation.Worker(rank).Node().Exception();
   }
 
-  //! Where the algorithm leaves models different, make them equal; returns how far each was
-  //! off.
+  //! Where the algorithm leaves models different, make them equal; returns how
+  //! far each was off.
   std::vector<double> MakeModelsEqual()
   {
     std::vector<double> deviations(Ranks(), 0);

@@ -297,7 +297,8 @@ void Training<TypesType>::Run()
     if (TypesType::StepType::Forgets())
     {
       std::cerr << Name() << ": checkpoints do not hold the state of the "
-          << "update policy " << TypeName<typename TypesType::UpdatePolicyType>()
+          << "update policy "
+          << TypeName<typename TypesType::UpdatePolicyType>()
           << "; it starts afresh after a resume." << std::endl;
     }
   }

@@ -163,8 +163,8 @@ class Endpoint
 
   //! Is everything of everybody here?  Then frames are marked as the last.
   void SetComplete(const bool now) { complete = now; }
-  //! Has everything been passed on, and all that was to come arrived?  This rank
-  //! may leave once its frames have been delivered.
+  //! Has everything been passed on, and all that was to come arrived?  This
+  //! rank may leave once its frames have been delivered.
   bool Done() const { return complete && lastsToSend == 0 && lastsToCome == 0; }
 
   //

@@ -35,8 +35,8 @@ namespace dasgd {
  *  - `void ShuffleTo(uint64_t)`, `void ShuffleOnce()`: the order of points.
  *  - `bool Begin(uint64_t epoch)`, `bool Applied(const ManifestEntry&, double
  *    objective, uint64_t epoch)`, `bool StepTaken()`, `bool EndEpoch(uint64_t
- *    epoch, ElemType objective, uint64_t points, size_t epochPoints)`, `bool BeginEpoch(uint64_t epoch, ElemType
- *    objective)`: what callbacks are told.
+ *    epoch, ElemType objective, uint64_t points, size_t epochPoints)`, `bool
+ *    BeginEpoch(uint64_t epoch, ElemType objective)`: what callbacks are told.
  *  - `void Diverged(uint64_t step, const char* what, ElemType value)`,
  *    `void Converged(double tolerance)`: for messages.
  *  - `void BetweenSteps()`: a step or a frame has been applied completely.

@@ -134,8 +134,8 @@ class RunState
   //! The objective of the last epoch that was closed.
   ElemType LastObjective() const { return lastObjective; }
 
-  //! Has the last epoch that was closed changed the objective too little?  Asked
-  //! once for each.
+  //! Has the last epoch that was closed changed the objective too little?
+  //! Asked once for each.
   bool WithinTolerance() { return tolerance.Reached(lastObjective); }
   double Tolerance() const { return limits.tolerance; }
 

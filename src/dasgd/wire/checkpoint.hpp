@@ -107,8 +107,8 @@ constexpr std::uint64_t MaxVectors = 64;
 constexpr std::uint64_t MaxTags = 1000;
 constexpr std::uint64_t MaxText = 1000;
 
-//! A checkpoint as bytes, without the checksum: copying is all that the training
-//! waits for.
+//! A checkpoint as bytes, without the checksum: copying is all that the
+//! training waits for.
 void Encode(const Checkpoint& from, std::vector<std::uint8_t>& bytes);
 
 //! Put the header before it.
