@@ -144,33 +144,38 @@ class Node
   {
     if (exception)
       return;
-    Fact fact;
-    fact.reason = StopReason::Error;
     try
     {
       action();
-      return;
     }
     catch (const std::exception& e)
     {
-      fact.text = FactText(e.what());
-      exception = std::current_exception();
+      Fail(FactText(e.what()));
     }
     catch (...)
     {
-      fact.text = "an exception that is not a std::exception";
-      exception = std::current_exception();
+      Fail("an exception that is not a std::exception");
     }
-    // A rank gives one reason; what is thrown after it is told to all when they
-    // meet at the end.
-    if (!endpoint.Asked())
-      endpoint.AskToStop(fact);
   }
 
   //! What was thrown on this rank, if anything.
   std::exception_ptr Exception() const { return exception; }
 
  private:
+  //! Something was thrown, and is being handled.
+  void Fail(const std::string& text)
+  {
+    exception = std::current_exception();
+    // A rank gives one reason; what is thrown after it is told to all when they
+    // meet at the end.
+    if (endpoint.Asked())
+      return;
+    Fact fact;
+    fact.reason = StopReason::Error;
+    fact.text = text;
+    endpoint.AskToStop(fact);
+  }
+
   EndpointType endpoint;
   ProblemType& problem;
   //! This rank computes no more.

@@ -46,10 +46,13 @@ struct Survivor
     survivor.gradients = numbers[1];
     survivor.held = numbers[2];
     survivor.shuffles = numbers[3];
-    survivor.version.resize((bytes.size() - sizeof(numbers)) /
-        sizeof(numbers[0]));
-    std::memcpy(survivor.version.data(), bytes.data() + sizeof(numbers),
-        bytes.size() - sizeof(numbers));
+    const size_t rest = bytes.size() - sizeof(numbers);
+    survivor.version.resize(rest / sizeof(numbers[0]));
+    if (rest > 0)
+    {
+      std::memcpy(survivor.version.data(), bytes.data() + sizeof(numbers),
+          rest);
+    }
     return survivor;
   }
 };
