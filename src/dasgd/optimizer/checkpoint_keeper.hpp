@@ -76,12 +76,13 @@ class CheckpointKeeper
    */
   void SaveLast(const Outcome* end);
 
+  //! Do something about checkpoints; what it throws is only warned of.
+  void Attempt(const std::function<void()>& action);
+
  private:
   void Save(const Outcome* end);
 
   void Complete(const Outcome* end);
-
-  void Attempt(const std::function<void()>& action);
 
   //! A checkpoint could not be written: say so.
   void Warn(const std::string& text) const;

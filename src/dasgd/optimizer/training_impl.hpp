@@ -370,11 +370,14 @@ void Training<TypesType>::SaveLast(const bool failed)
   // later.
   const bool ended = !failed && !outcome.exception;
   keeper.SaveLast(ended ? &outcome : nullptr);
-  const std::string path = FullPath(fixed->checkpointFile);
-  if (ended)
-    FinishedCheckpoints().insert(path);
-  else if (keeper.Written() > 0)
-    FinishedCheckpoints().erase(path);
+  keeper.Attempt([&]()
+  {
+    const std::string path = FullPath(fixed->checkpointFile);
+    if (ended)
+      FinishedCheckpoints().insert(path);
+    else if (keeper.Written() > 0)
+      FinishedCheckpoints().erase(path);
+  });
 }
 
 template<typename TypesType>
