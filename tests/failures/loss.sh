@@ -174,13 +174,13 @@ told "rank 0 of 4 died before training had begun" \
 # After the last one, while reports and histories are gathered, and at exit.
 told ": right" 3 complete static 2000 1:end
 told ": right" 4 complete static-history 2000 2:end
-told "died 1;" 4 ring static-history 2000 1:200
+told "rank 1 of 4 died;" 4 ring static-history 2000 1:200
 told ": right" 4 complete static-nan 4000 2:end
 told "rank 2 of 4 died;" 4 complete static-history 2000 2:histories
-told "died 0;" 3 complete static 2000 0:agree
+told "rank 0 of 3 died;" 3 complete static 2000 0:agree
 told "ranks 1 and 2 of 4 died;" 4 ring static 2000 1:200 2:agree
 told "ranks 1 and 2 of 4 died;" 4 ring static 2000 1:200 2:shrink
-told "died 0, 1, 3;" 5 tree static-history 2000 0:shrink 1:200 3:agree
+told "ranks 0, 1 and 3 of 5 died;" 5 tree static-history 2000 0:shrink 1:200 3:agree
 told ": right" 3 complete static 2000 0:between
 told ": right" 3 complete static 2000 1:finalize
 told ": right" 3 complete static 2000 1:exit

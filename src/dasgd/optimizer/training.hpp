@@ -18,6 +18,7 @@
 #include "training_types.hpp"
 
 #include <chrono>
+#include <memory>
 
 namespace dasgd {
 
@@ -182,7 +183,7 @@ class Training
   std::uint64_t gradientsDropped = 0;
 
   //! What this rank did, if it is to be recorded.
-  std::optional<RankHistory> history;
+  std::unique_ptr<RankHistory> history;
   Outcome outcome;
   ElemType objective = 0;
   bool endTold = false;

@@ -305,9 +305,9 @@ void Training<TypesType>::Run()
 
   history.reset();
   if (fixed->recordHistory)
-    history.emplace(comm.Size());
+    history = std::make_unique<RankHistory>(comm.Size());
   RunSettings run{ topology, fixed->window };
-  run.history = history ? &*history : nullptr;
+  run.history = history.get();
   run.format = fixed->format;
   run.live = &settings.live.counts;
   run.crowded = ranksHere > Cores();
