@@ -2648,9 +2648,10 @@ def main():
             print(failure, flush=True)
             failed.append(entry[0])
 
-    # What trains goes two at a time, since half of these cases wait for signals
-    # and checkpoints; the rest mostly waits for processes to start.
-    for light, workers in ((False, 2), (True, 3 * max(2, os.cpu_count() or 1))):
+    # What trains goes one at a time: where signals are sent, mpirun must not be
+    # starved (it forwards Ctrl-Z after fg then).  The rest mostly waits for
+    # processes to start.
+    for light, workers in ((False, 1), (True, 3 * max(2, os.cpu_count() or 1))):
         entries = [entry for entry in chosen if bool(entry[3]) == light]
         with concurrent.futures.ThreadPoolExecutor(workers) as pool:
             for entry, outcome in zip(entries, pool.map(attempt, entries)):
