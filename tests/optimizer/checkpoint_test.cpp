@@ -504,6 +504,28 @@ TEST_CASE("A checkpoint is one training's at a time", "[checkpoint]")
   Forget();
 }
 
+TEST_CASE("A policy whose state a checkpoint cannot hold is a warning",
+    "[checkpoint]")
+{
+  const auto said = [](auto&& run)
+  {
+    std::ostringstream text;
+    std::streambuf* before = std::cerr.rdbuf(text.rdbuf());
+    run.optimizer.MaxIterations() = 500;
+    const Ending ending = run.Run();
+    std::cerr.rdbuf(before);
+    CHECK(ending.kind == Ending::Returned);
+    Forget();
+    return text.str();
+  };
+  const Scratch known("known"), unknown("unknown");
+  const std::string words = "do not hold the state of the update policy";
+  CHECK(said(Mortal<ens::VanillaUpdate>(known.path)).find(words) ==
+      std::string::npos);
+  CHECK((said(Mortal<ens::AdaDeltaUpdate>(unknown.path)).find(words) !=
+      std::string::npos) == (Rank() == 0));
+}
+
 TEST_CASE("A checkpoint that cannot be written is a warning", "[checkpoint]")
 {
   const Scratch file("unwritable");

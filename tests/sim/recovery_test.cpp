@@ -12,9 +12,6 @@
 #include <dasgd/run/recovery.hpp>
 #include <dasgd/wire/checkpoint.hpp>
 
-#include <chrono>
-#include <iostream>
-
 using namespace conformance;
 
 namespace {
@@ -251,36 +248,11 @@ std::string DieOn(const std::uint64_t seed, std::string& text, size_t& deaths)
 
 TEST_CASE("all promises hold on runs whose ranks die", "[sim][seeds]")
 {
-  const std::uint64_t first = EnvironmentNumber("DASGD_SEED", 1);
-  const std::uint64_t count = EnvironmentNumber("DASGD_SEEDS",
-      std::getenv("DASGD_SEED") ? 1 : 2000);
-  const auto start = std::chrono::steady_clock::now();
-  size_t broken = 0, deaths = 0;
-  for (std::uint64_t seed = first; seed < first + count && broken < 5; ++seed)
-  {
-    std::string text, wrong;
-    try
-    {
-      wrong = DieOn(seed, text, deaths);
-    }
-    catch (const std::exception& e)
-    {
-      wrong = e.what();
-    }
-    if (!wrong.empty())
-    {
-      ++broken;
-      FAIL_CHECK("seed " << seed << " (" << text << ")\n" << wrong
-          << "\nreplay: DASGD_SEED=" << seed << " dasgd_sim_tests "
-          "\"all promises hold on runs whose ranks die\"");
-    }
-  }
-  CHECK(broken == 0);
+  size_t deaths = 0;
+  const std::uint64_t count = PlaySeeds("all promises hold on runs whose ranks "
+      "die", [&](const std::uint64_t seed, std::string& text)
+      { return DieOn(seed, text, deaths); });
   CHECK((count < 100 || deaths > count));
   if (count > 10000)
-  {
-    std::cout << count << " runs with " << deaths << " deaths, "
-        << double(count) / std::chrono::duration<double>(
-        std::chrono::steady_clock::now() - start).count() << " a second\n";
-  }
+    std::cout << deaths << " deaths\n";
 }

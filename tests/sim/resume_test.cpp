@@ -9,8 +9,6 @@
 #include "catch.hpp"
 #include "sim/sim_run.hpp"
 
-#include <chrono>
-#include <iostream>
 #include <map>
 
 using namespace conformance;
@@ -211,36 +209,5 @@ std::string LiveOn(const std::uint64_t seed, std::string& text)
 TEST_CASE("all promises hold on runs that die and are resumed",
     "[sim][seeds]")
 {
-  const std::uint64_t first = EnvironmentNumber("DASGD_SEED", 1);
-  const std::uint64_t count = EnvironmentNumber("DASGD_SEEDS",
-      std::getenv("DASGD_SEED") ? 1 : 2000);
-  const auto start = std::chrono::steady_clock::now();
-  size_t broken = 0;
-  for (std::uint64_t seed = first; seed < first + count && broken < 5; ++seed)
-  {
-    std::string text;
-    std::string wrong;
-    try
-    {
-      wrong = LiveOn(seed, text);
-    }
-    catch (const std::exception& e)
-    {
-      wrong = e.what();
-    }
-    if (!wrong.empty())
-    {
-      ++broken;
-      FAIL_CHECK("seed " << seed << " (" << text << ")\n" << wrong
-          << "\nreplay: DASGD_SEED=" << seed << " dasgd_sim_tests "
-          "\"all promises hold on runs that die and are resumed\"");
-    }
-  }
-  CHECK(broken == 0);
-  if (count > 10000)
-  {
-    std::cout << count << " trainings that die and are resumed, "
-        << double(count) / std::chrono::duration<double>(
-        std::chrono::steady_clock::now() - start).count() << " a second\n";
-  }
+  PlaySeeds("all promises hold on runs that die and are resumed", LiveOn);
 }

@@ -13,7 +13,9 @@
 #include <dasgd/algorithms/dasgd_worker.hpp>
 #include <dasgd/algorithms/simulation.hpp>
 
+#include <chrono>
 #include <cstdlib>
+#include <iostream>
 
 namespace conformance {
 
@@ -53,6 +55,52 @@ inline std::uint64_t EnvironmentNumber(const char* name,
 {
   const char* text = std::getenv(name);
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+/**
+ * Play one run for each seed: 2,000 of them, or as DASGD_SEED and DASGD_SEEDS
+ * say.  A failing one prints how to replay it.
+ *
+ * @param name Of the test case.
+ * @param play Given a seed: what is broken, if anything; sets a text that
+ *     describes the run.
+ * @return How many were played.
+ */
+template<typename PlayType>
+std::uint64_t PlaySeeds(const std::string& name, PlayType&& play)
+{
+  const std::uint64_t first = EnvironmentNumber("DASGD_SEED", 1);
+  const std::uint64_t count = EnvironmentNumber("DASGD_SEEDS",
+      std::getenv("DASGD_SEED") ? 1 : 2000);
+  const auto start = std::chrono::steady_clock::now();
+  size_t broken = 0;
+  for (std::uint64_t seed = first; seed < first + count && broken < 5; ++seed)
+  {
+    std::string text, wrong;
+    try
+    {
+      wrong = play(seed, text);
+    }
+    catch (const std::exception& e)
+    {
+      wrong = e.what();
+    }
+    if (!wrong.empty())
+    {
+      ++broken;
+      FAIL_CHECK("seed " << seed << " (" << text << ")\n" << wrong
+          << "\nreplay: DASGD_SEED=" << seed << " dasgd_sim_tests \"" << name
+          << "\"");
+    }
+  }
+  CHECK(broken == 0);
+  if (count > 10000)
+  {
+    std::cout << name << ": " << count << " seeds, " << double(count) /
+        std::chrono::duration<double>(std::chrono::steady_clock::now() -
+        start).count() << " a second\n";
+  }
+  return count;
 }
 
 //! A gradient, by origin and number.
