@@ -14,6 +14,7 @@
 #include "dasgd/optimizer/allreduce_sgd.hpp"
 #include "dasgd/optimizer/dasgd.hpp"
 #include "dasgd/optimizer/dpsgd.hpp"
+#include "dasgd/optimizer/family.hpp"
 #include "dasgd/optimizer/local_sgd.hpp"
 #include "dasgd/optimizer/parameter_server_sgd.hpp"
 #include "dasgd/optimizer/swift.hpp"

@@ -18,6 +18,7 @@
 #include "dasgd/optimizer/gather_history_impl.hpp"
 #include "dasgd/optimizer/guard_impl.hpp"
 #include "dasgd/optimizer/handshake_impl.hpp"
+#include "dasgd/transport/drop_in_program_impl.hpp"
 #include "dasgd/transport/mpi_communicator_impl.hpp"
 #include "dasgd/transport/mpi_communicator_loss_impl.hpp"
 #include "dasgd/transport/mpi_environment_impl.hpp"

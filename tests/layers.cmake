@@ -66,7 +66,8 @@ only dasgd/transport/mpi_*.hpp may")
       list(APPEND errors "${header} includes ${included}: \
 only the optimizer may")
     elseif(included MATCHES "^mlpack" AND
-        NOT header STREQUAL "dasgd/drop_in.hpp") # It is for mlpack, if there.
+        NOT header STREQUAL "dasgd/drop_in.hpp" AND # It is for mlpack.
+        NOT included STREQUAL "mlpack/core/util/version.hpp") # Macros only.
       list(APPEND errors "${header} includes ${included}: \
 mlpack is for tests, examples and bindings")
     endif()

@@ -12,6 +12,7 @@
 #include <armadillo>
 
 #include <cstddef>
+#include <functional>
 
 namespace dasgd {
 namespace cli {
@@ -47,6 +48,10 @@ class AnyFunction
                 const size_t size)
   { (void) DoEvaluateWithGradient(iterate, begin, gradient, size); }
 
+  //! What a network keeps beside its parameters.
+  void VisitStatistics(const std::function<void(arma::mat&)>& action)
+  { DoVisitStatistics(action); }
+
  private:
   virtual size_t DoNumFunctions() const = 0;
   virtual void DoShuffle() = 0;
@@ -57,6 +62,7 @@ class AnyFunction
                                         size_t begin,
                                         arma::mat& gradient,
                                         size_t size) = 0;
+  virtual void DoVisitStatistics(const std::function<void(arma::mat&)>&) { }
 };
 
 } // namespace cli

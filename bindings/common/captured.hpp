@@ -12,6 +12,8 @@
 
 #include <ensmallen.hpp>
 
+#include <dasgd/optimizer/layer_statistics.hpp>
+
 #include <functional>
 
 namespace dasgd {
@@ -37,6 +39,9 @@ class AnyFunctionOf : public AnyFunction
                                 arma::mat& gradient,
                                 const size_t size) override
   { return function.EvaluateWithGradient(iterate, begin, gradient, size); }
+  void DoVisitStatistics(
+      const std::function<void(arma::mat&)>& action) override
+  { statistics::Visit(function, action); }
 
   // As ens::SGD sees it: what the function does not offer is made of the rest.
   using FullType = ens::Function<FunctionType, arma::mat, arma::mat>;

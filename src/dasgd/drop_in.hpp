@@ -1,10 +1,13 @@
 /**
  * @file drop_in.hpp
  *
- * Decentralized training without a change to the source: given to the compiler
- * with `-include dasgd/drop_in.hpp`, this makes ens::SGD, and with it
- * ens::StandardSGD, ens::MomentumSGD and ens::NesterovMomentumSGD, mean
- * dasgd::DASGD.  ensmallen's own class is ens::SerialSGD then.
+ * Decentralized training without a change to the source.  Given to the compiler
+ * with `-include dasgd/drop_in.hpp`, this makes ens::SGD, ens::Adam and all
+ * others of dasgd/optimizer/family.hpp mean the decentralized ones.  ensmallen's
+ * own are ens::SerialSGD, ens::SerialAdam and so on then.
+ *
+ * Under mpirun, such a program prints once, saves whole files, and says so if an
+ * optimizer is not decentralized; see dasgd/transport/drop_in_program.hpp.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -18,18 +21,108 @@
 // mlpack wants to be the first to include Armadillo.
 #if __has_include(<mlpack/base.hpp>)
 #include <mlpack/base.hpp>
+#else
+#include <armadillo>
 #endif
 
-// ensmallen, with its own SGD under another name.
+#include "transport/drop_in_program.hpp"
+
+namespace dasgd {
+
+class CommonSettings;
+
+namespace drop_in {
+
+inline const bool begun = Begin();
+
+} // namespace drop_in
+} // namespace dasgd
+
+// All optimizers of ensmallen ask this class to tell callbacks that they begin.
+#define Callback SerialCallback
+#include <ensmallen_bits/callbacks/callbacks.hpp>
+#undef Callback
+
+namespace ens {
+
+//! ensmallen's class, and a word about optimizers that are not decentralized.
+class Callback : public SerialCallback
+{
+ public:
+  template<typename OptimizerType,
+           typename FunctionType,
+           typename MatType,
+           typename... CallbackTypes>
+  static void BeginOptimization(OptimizerType& optimizer,
+                                FunctionType& function,
+                                MatType& coordinates,
+                                CallbackTypes&... callbacks)
+  {
+    if (!std::is_base_of<dasgd::CommonSettings, OptimizerType>::value)
+      dasgd::drop_in::SaySerial(typeid(OptimizerType));
+    SerialCallback::BeginOptimization(optimizer, function, coordinates,
+        callbacks...);
+  }
+};
+
+} // namespace ens
+
+// ensmallen, with its own optimizers under other names.
 #define SGD SerialSGD
 #define StandardSGD SerialStandardSGD
 #define MomentumSGD SerialMomentumSGD
 #define NesterovMomentumSGD SerialNesterovMomentumSGD
+#define QHSGD SerialQHSGD
+#define AdamType SerialAdamType
+#define Adam SerialAdam
+#define AdaMax SerialAdaMax
+#define AMSGrad SerialAMSGrad
+#define Nadam SerialNadam
+#define NadaMax SerialNadaMax
+#define OptimisticAdam SerialOptimisticAdam
+#define AdaBelief SerialAdaBelief
+#define SWATS SerialSWATS
+#define Yogi SerialYogi
+#define AdaBoundType SerialAdaBoundType
+#define AdaBound SerialAdaBound
+#define AMSBound SerialAMSBound
+#define AdaDelta SerialAdaDelta
+#define AdaGrad SerialAdaGrad
+#define AdaSqrt SerialAdaSqrt
+#define Padam SerialPadam
+#define QHAdam SerialQHAdam
+#define RMSProp SerialRMSProp
+#define SMORMS3 SerialSMORMS3
+#define WNGrad SerialWNGrad
+#define SGDR SerialSGDR
 #include <ensmallen.hpp>
 #undef SGD
 #undef StandardSGD
 #undef MomentumSGD
 #undef NesterovMomentumSGD
+#undef QHSGD
+#undef AdamType
+#undef Adam
+#undef AdaMax
+#undef AMSGrad
+#undef Nadam
+#undef NadaMax
+#undef OptimisticAdam
+#undef AdaBelief
+#undef SWATS
+#undef Yogi
+#undef AdaBoundType
+#undef AdaBound
+#undef AMSBound
+#undef AdaDelta
+#undef AdaGrad
+#undef AdaSqrt
+#undef Padam
+#undef QHAdam
+#undef RMSProp
+#undef SMORMS3
+#undef WNGrad
+#undef SGDR
 
 #include <dasgd.hpp>
 
@@ -107,7 +200,70 @@ class SGD : public dasgd::DASGD<UpdatePolicyType, DecayPolicyType>
 using StandardSGD = SGD<VanillaUpdate>;
 using MomentumSGD = SGD<MomentumUpdate>;
 using NesterovMomentumSGD = SGD<NesterovMomentumUpdate>;
+using QHSGD = SGD<QHUpdate>;
+
+using dasgd::AdamType;
+using dasgd::Adam;
+using dasgd::AdaMax;
+using dasgd::AMSGrad;
+using dasgd::Nadam;
+using dasgd::NadaMax;
+using dasgd::OptimisticAdam;
+using dasgd::AdaBelief;
+using dasgd::SWATS;
+using dasgd::Yogi;
+using dasgd::AdaBoundType;
+using dasgd::AdaBound;
+using dasgd::AMSBound;
+using dasgd::AdaDelta;
+using dasgd::AdaGrad;
+using dasgd::AdaSqrt;
+using dasgd::Padam;
+using dasgd::QHAdam;
+using dasgd::RMSProp;
+using dasgd::SMORMS3;
+using dasgd::WNGrad;
+using dasgd::SGDR;
 
 } // namespace ens
+
+#if __has_include(<mlpack/core.hpp>)
+
+// mlpack, with two of its functions under other names.
+#define RandomSeed SerialRandomSeed
+#define Save SaveDirectly
+#include <mlpack/core.hpp>
+#undef RandomSeed
+#undef Save
+
+namespace mlpack {
+
+//! mlpack's function, with a seed that is the same on all ranks.
+inline void RandomSeed(const size_t seed)
+{ SerialRandomSeed(dasgd::drop_in::Seed(seed)); }
+
+#if !__has_include(<mlpack/core/data/save_deprecated.hpp>)
+namespace data {
+#endif
+
+//! mlpack's functions for one file.
+template<typename... ArgumentTypes>
+bool Save(const std::string& filename, ArgumentTypes&&... arguments)
+{
+  return dasgd::drop_in::Save(filename, [&](const std::string& path)
+  { return SaveDirectly(path, arguments...); });
+}
+
+//! mlpack's functions for several.
+template<typename... ArgumentTypes>
+bool Save(const std::vector<std::string>& files, ArgumentTypes&&... arguments)
+{ return SaveDirectly(files, arguments...); }
+
+#if !__has_include(<mlpack/core/data/save_deprecated.hpp>)
+} // namespace data
+#endif
+} // namespace mlpack
+
+#endif
 
 #endif

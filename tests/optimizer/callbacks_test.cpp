@@ -492,8 +492,9 @@ TEST_CASE("EarlyStopAtMinLoss stops all ranks", "[callbacks]")
     double loss = 0;
     ens::EarlyStopAtMinLoss stop([&loss](const arma::mat&)
     {
-      // On rank 0 it stays where it is, on all others it falls for ever.
-      return (Rank() == 0) ? 0 : --loss;
+      // Only rank 0 is asked.
+      CHECK(Rank() == 0);
+      return loss;
     }, 2);
     run.Run(stop);
     CHECK(run.optimizer.Report().reason == dasgd::StopReason::Callback);
@@ -546,7 +547,8 @@ TEST_CASE("Clipped gradients are what is applied and sent", "[callbacks]")
   }
 }
 
-TEST_CASE("StoreBestCoordinates keeps the best of its rank", "[callbacks]")
+TEST_CASE("StoreBestCoordinates holds the best of all ranks, on all of them",
+    "[callbacks]")
 {
   Endless run;
   run.optimizer.MaxIterations() = 20 * Ranks();
@@ -555,8 +557,70 @@ TEST_CASE("StoreBestCoordinates keeps the best of its rank", "[callbacks]")
   { best = std::min(best, objective); };
   ens::StoreBestCoordinates<arma::mat> store;
   run.Run(store);
-  CHECK(store.BestObjective() == best);
+  const std::vector<double> bests = Gather(best);
+  CHECK(store.BestObjective() ==
+      *std::min_element(bests.begin(), bests.end()));
   CHECK(store.BestCoordinates().n_elem == 3);
+  CHECK(Same(store.BestCoordinates()));
+}
+
+TEST_CASE("Callbacks that hold the same on all ranks are given to all of them",
+    "[callbacks]")
+{
+  if (Ranks() == 1)
+    return;
+  Endless run;
+  const Ending ending = Try([&]()
+  {
+    if (Rank() != 0)
+      return double(run.optimizer.Optimize(run.probe, run.iterate));
+    ens::StoreBestCoordinates<arma::mat> store;
+    return double(run.optimizer.Optimize(run.probe, run.iterate, store));
+  });
+  CHECK(ending.kind == Ending::InvalidArgument);
+  CHECK(ending.Says("StoreBestCoordinates"));
+}
+
+TEST_CASE("Callbacks that keep nothing may differ between ranks", "[callbacks]")
+{
+  Endless run;
+  run.optimizer.MaxIterations() = 3 * run.probe.NumFunctions();
+  std::ostringstream loss;
+  ens::PrintLoss print(loss);
+  for (size_t i = 0; i < 2; ++i)
+  {
+    if (Rank() == 0)
+      run.optimizer.Optimize(run.probe, run.iterate, print);
+    else
+      run.optimizer.Optimize(run.probe, run.iterate);
+    CHECK(Same(run.iterate));
+  }
+}
+
+TEST_CASE("Callbacks of ensmallen that print do so on rank 0 only",
+    "[callbacks]")
+{
+  Endless run;
+  run.optimizer.MaxIterations() = 3 * run.probe.NumFunctions();
+  std::ostringstream loss, bar, report;
+  ens::PrintLoss printLoss(loss);
+  ens::ProgressBar progressBar(70, bar);
+  ens::Report printReport(0.1, report);
+  run.Run(printLoss, progressBar, printReport);
+  CHECK(loss.str().empty() == (Rank() != 0));
+  CHECK(bar.str().empty() == (Rank() != 0));
+  CHECK(report.str().empty() == (Rank() != 0));
+}
+
+TEST_CASE("One rank looks at validation data for all", "[callbacks]")
+{
+  Endless run;
+  run.optimizer.MaxIterations() = 3 * run.probe.NumFunctions();
+  size_t looks = 0;
+  ens::EarlyStopAtMinLoss stop([&looks](const arma::mat&)
+  { return -double(++looks); }, 2);
+  run.Run(stop);
+  CHECK(looks == (Rank() == 0 ? 3 : 0));
 }
 
 TEST_CASE("What a callback sets counts for the next run, except the step",

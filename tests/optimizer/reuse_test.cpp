@@ -115,18 +115,22 @@ TEST_CASE("The next Optimize() begins with the step that decay has left",
 {
   for (const bool reset : { true, false })
   {
-    // The steps of each rank are 1, 1/2, 1/4, ... times a constant gradient.
+    // Steps are 1, 1/2, 1/4, ... times a constant gradient.
     Probe probe(8 * Ranks(), 2, Probe::Linear);
     probe.spoil = [](double&, arma::mat& gradient) { gradient.ones(); };
     dasgd::DASGD<ens::VanillaUpdate, Halve> optimizer(1, 1,
         probe.NumFunctions(), -1, true, ens::VanillaUpdate(), Halve(), reset);
     arma::mat iterate(2, 1, arma::fill::zeros);
     optimizer.Optimize(probe, iterate);
-    CHECK(iterate[0] == -double(Ranks()) * (2 - std::pow(0.5, 7)));
-    CHECK(optimizer.StepSize() == std::pow(0.5, 8));
+    CHECK(optimizer.StepSize() == std::pow(0.5, 8 * double(Ranks())));
+    // Ranks that have not yet heard of each other's steps may take the same.
+    if (Ranks() == 1)
+      CHECK(iterate[0] == -(2 - std::pow(0.5, 7)));
     optimizer.Optimize(probe, iterate);
-    CHECK(iterate[0] == -double(Ranks()) * (2 - std::pow(0.5, 15)));
-    CHECK(optimizer.StepSize() == std::pow(0.5, 16));
+    CHECK(optimizer.StepSize() == std::pow(0.5, 16 * double(Ranks())));
+    if (Ranks() == 1)
+      CHECK(iterate[0] == -(2 - std::pow(0.5, 15)));
+    CHECK(Same(iterate));
   }
 }
 

@@ -49,6 +49,10 @@ class WholeFile
  public:
   explicit WholeFile(const std::string& given);
 
+  //! @param process Names this process among all that may write the file; a
+  //!     number.
+  WholeFile(const std::string& given, const std::string& process);
+
   ~WholeFile();
 
   WholeFile(const WholeFile&) = delete;
@@ -105,7 +109,11 @@ class WholeFile
       const std::function<bool(const std::string&)>& condition);
 
   //! Beside the target, and with its ending, which tells the format.
-  static std::string Temporary(const std::string& target);
+  static std::string Temporary(const std::string& target,
+                               const std::string& process);
+
+  //! The identifier of this process.
+  static std::string Process();
 
   //! Where a file's own name begins, after its folder's.
   static size_t Begin(const std::string& target);

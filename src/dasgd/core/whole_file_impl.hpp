@@ -31,6 +31,11 @@ DASGD_INLINE std::string CannotWrite(const std::string& path,
 }
 
 DASGD_INLINE WholeFile::WholeFile(const std::string& given) :
+    WholeFile(given, Process())
+{ }
+
+DASGD_INLINE WholeFile::WholeFile(const std::string& given,
+                                  const std::string& process) :
     given(given), target(Resolve(given))
 {
   struct stat old;
@@ -43,7 +48,7 @@ DASGD_INLINE WholeFile::WholeFile(const std::string& given) :
   }
   direct = there && (!S_ISREG(oldMode) || IsStream(target));
   // The name of a link may have an ending, which that of a device has not.
-  path = direct ? given : Temporary(target);
+  path = direct ? given : Temporary(target, process);
   if (direct)
     return;
   remembered = PartFiles::Remember(path);
@@ -137,7 +142,7 @@ DASGD_INLINE std::string WholeFile::Problem(const std::string& target)
     if (!S_ISREG(status.st_mode) || IsStream(Resolve(target)))
       return "";
   }
-  const std::string probe = Temporary(Resolve(target));
+  const std::string probe = Temporary(Resolve(target), Process());
   const int reason = Create(probe, 0600);
   if (reason != 0)
     return std::strerror(reason);
@@ -236,11 +241,15 @@ DASGD_INLINE void WholeFile::RemoveFrom(
   }
 }
 
-DASGD_INLINE std::string WholeFile::Temporary(const std::string& target)
+DASGD_INLINE std::string WholeFile::Temporary(const std::string& target,
+                                              const std::string& process)
 {
-  return target.substr(0, Begin(target)) + "." + std::to_string(getpid()) +
-      ".part." + target.substr(Begin(target));
+  return target.substr(0, Begin(target)) + "." + process + ".part." +
+      target.substr(Begin(target));
 }
+
+DASGD_INLINE std::string WholeFile::Process()
+{ return std::to_string(getpid()); }
 
 DASGD_INLINE size_t WholeFile::Begin(const std::string& target)
 {

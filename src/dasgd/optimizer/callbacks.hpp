@@ -9,8 +9,9 @@
 #define DASGD_OPTIMIZER_CALLBACKS_HPP
 
 #include "../core/manifest.hpp"
-#include "ensmallen.hpp"
+#include "callback_traits.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <map>
@@ -21,39 +22,6 @@
 #include <vector>
 
 namespace dasgd {
-
-/**
- * Does a callback want Evaluate() and StepTaken() for the gradients of all
- * ranks instead of this rank's only?  The progress bar does: it counts the
- * steps of an epoch.  Specialize it for a callback of your own that counts,
- * too.
- */
-template<typename CallbackType>
-struct SeesAllRanks : std::false_type { };
-
-template<>
-struct SeesAllRanks<ens::ProgressBar> : std::true_type { };
-
-/**
- * Is a callback known to leave the iterate alone while a run goes on?  Those of
- * ensmallen are.  At several ranks dasgd looks whether others do: a change on
- * one rank would not reach the rest.  Specialize it for a callback of your own
- * to save that look.
- */
-template<typename CallbackType>
-struct LeavesIterate : std::false_type { };
-
-template<> struct LeavesIterate<ens::ProgressBar> : std::true_type { };
-template<> struct LeavesIterate<ens::PrintLoss> : std::true_type { };
-template<> struct LeavesIterate<ens::Report> : std::true_type { };
-template<> struct LeavesIterate<ens::TimerStop> : std::true_type { };
-template<> struct LeavesIterate<ens::GradClipByNorm> : std::true_type { };
-template<> struct LeavesIterate<ens::GradClipByValue> : std::true_type { };
-template<typename MatType>
-struct LeavesIterate<ens::EarlyStopAtMinLossType<MatType>> :
-    std::true_type { };
-template<typename MatType>
-struct LeavesIterate<ens::StoreBestCoordinates<MatType>> : std::true_type { };
 
 /**
  * A set of callbacks with the optimizer and the function they are told of.  On
@@ -67,15 +35,39 @@ class Callbacks
   Callbacks(OptimizerType& optimizer,
             FunctionType& function,
             const size_t ranks,
+            const size_t rank,
             CallbackTypes&... callbacks) :
-      optimizer(optimizer), function(function), ranks(ranks),
-      callbacks(callbacks...),
-      own(std::tuple_cat(Keep<false>(callbacks)...)),
-      counting(std::tuple_cat(Keep<true>(callbacks)...))
+      optimizer(optimizer), function(function), ranks(ranks), rank(rank),
+      callbacks(callbacks...)
   { }
 
-  //! There are so many ranks now.
-  void Ranks(const size_t now) { ranks = now; }
+  //! This is one of so many ranks now.
+  void Ranks(const size_t nowRanks, const size_t nowRank)
+  {
+    ranks = nowRanks;
+    rank = nowRank;
+  }
+
+  //! What callbacks keep that all ranks agree on at the end, for the handshake.
+  static std::string Kept()
+  {
+    std::string names;
+    ((names += IsBest<CallbackTypes>::value ?
+        " StoreBestCoordinates" : ""), ...);
+    return names.empty() ? "none" : names.substr(1);
+  }
+
+  /**
+   * What callbacks keep becomes the same on all ranks: the coordinates of the
+   * lowest objective that any of them has seen.
+   *
+   * @param comm As MpiCommunicator.
+   */
+  template<typename CommunicatorType>
+  void Agree(const CommunicatorType& comm)
+  {
+    std::apply([&](auto&... all) { (AgreeOnBest(comm, all), ...); }, callbacks);
+  }
 
   template<typename MatType>
   void BeginOptimization(MatType& iterate)
@@ -89,10 +81,11 @@ class Callbacks
   template<typename MatType>
   void EndOptimization(MatType& iterate)
   {
-    std::apply([&](auto&... all)
+    Tell<All>([&](auto&... all)
     {
       ens::Callback::EndOptimization(optimizer, function, iterate, all...);
-    }, callbacks);
+      return false;
+    });
   }
 
   template<typename MatType>
@@ -100,11 +93,11 @@ class Callbacks
   {
     return Watch(iterate, "BeginEpoch", [&]()
     {
-      return std::apply([&](auto&... all)
+      return Tell<All>([&](auto&... all)
       {
         return ens::Callback::BeginEpoch(optimizer, function, iterate, epoch,
             objective, all...);
-      }, callbacks);
+      });
     });
   }
 
@@ -113,11 +106,11 @@ class Callbacks
   {
     return Watch(iterate, "EndEpoch", [&]()
     {
-      return std::apply([&](auto&... all)
+      return Tell<All>([&](auto&... all)
       {
         return ens::Callback::EndEpoch(optimizer, function, iterate, epoch,
             objective, all...);
-      }, callbacks);
+      });
     });
   }
 
@@ -128,7 +121,7 @@ class Callbacks
   {
     return Watch(iterate, "Evaluate() or Gradient", [&]()
     {
-      return ForOwnSteps([&](auto&... all)
+      return Tell<Own>([&](auto&... all)
       {
         return ens::Callback::EvaluateWithGradient(optimizer, function,
             iterate, objective, gradient, all...);
@@ -141,7 +134,7 @@ class Callbacks
   {
     return Watch(iterate, "StepTaken", [&]()
     {
-      return ForOwnSteps([&](auto&... all)
+      return Tell<Own>([&](auto&... all)
       {
         return ens::Callback::StepTaken(optimizer, function, iterate, all...);
       });
@@ -151,11 +144,11 @@ class Callbacks
   template<typename MatType>
   bool Evaluate(MatType& iterate, const double objective)
   {
-    return std::apply([&](auto&... all)
+    return Tell<All>([&](auto&... all)
     {
       return ens::Callback::Evaluate(optimizer, function, iterate, objective,
           all...);
-    }, callbacks);
+    });
   }
 
   /**
@@ -171,8 +164,7 @@ class Callbacks
                   const ManifestEntry& entry,
                   const double objective)
   {
-    if (std::tuple_size<CountingType>::value == 0 || ranks == 1 ||
-        entry.epoch < epoch)
+    if (!counts || ranks == 1 || entry.epoch < epoch)
       return false;
     if (entry.epoch == epoch)
       return Count(iterate, entry.count, objective);
@@ -207,16 +199,76 @@ class Callbacks
     double objective = 0;
   };
 
-  //! The callback, if it is one of those that see all ranks, or one that is
-  //! not.
-  template<bool seesAll, typename CallbackType>
+  //! Who is told of something: all callbacks, those that see the steps of
+  //! their rank, or those that see the steps of all ranks.
+  enum Who { All, Own, Counting };
+
+  //! Are there callbacks that see the steps of all ranks?
+  static constexpr bool counts =
+      (SeesAllRanks<std::remove_const_t<CallbackTypes>>::value || ...);
+
+  //! @param elsewhere On a rank other than 0?
+  template<Who who, bool elsewhere, typename CallbackType>
+  static constexpr bool IsTold()
+  {
+    using Type = std::remove_const_t<CallbackType>;
+    return (who == All || (who == Counting) == SeesAllRanks<Type>::value) &&
+        !(elsewhere && OnRankZero<Type>::value);
+  }
+
+  //! The callback, or nothing.
+  template<bool keep, typename CallbackType>
   static auto Keep(CallbackType& callback)
   {
-    if constexpr (SeesAllRanks<std::remove_const_t<CallbackType>>::value ==
-        seesAll)
+    if constexpr (keep)
       return std::tie(callback);
     else
       return std::tuple<>();
+  }
+
+  template<Who who, bool elsewhere, typename ActionType>
+  bool TellThose(ActionType& action)
+  {
+    return std::apply([&](auto&... all)
+    {
+      return std::apply(action, std::tuple_cat(
+          Keep<IsTold<who, elsewhere, CallbackTypes>()>(all)...));
+    }, callbacks);
+  }
+
+  //! Call action() with all that are told; it says whether they ask to stop.
+  template<Who who, typename ActionType>
+  bool Tell(ActionType&& action)
+  {
+    if (ranks == 1 && who != Counting)
+      return std::apply(action, callbacks);
+    return (rank == 0) ? TellThose<who, false>(action) :
+        TellThose<who, true>(action);
+  }
+
+  template<typename CallbackType>
+  struct IsBest : std::false_type { };
+  template<typename MatType>
+  struct IsBest<ens::StoreBestCoordinates<MatType>> :
+      arma::is_arma_type<MatType> { };
+
+  //! See Agree().
+  template<typename CommunicatorType, typename CallbackType>
+  static void AgreeOnBest(const CommunicatorType& comm, CallbackType& callback)
+  {
+    if constexpr (IsBest<CallbackType>::value)
+    {
+      const std::vector<double> all = comm.Gather(callback.BestObjective());
+      const size_t best = size_t(std::min_element(all.begin(), all.end()) -
+          all.begin());
+      auto& coordinates = callback.BestCoordinates();
+      std::uint64_t shape[] = { coordinates.n_rows, coordinates.n_cols };
+      comm.Broadcast(shape, sizeof(shape), best);
+      coordinates.set_size(size_t(shape[0]), size_t(shape[1]));
+      comm.Broadcast(coordinates.memptr(), coordinates.n_elem *
+          sizeof(*coordinates.memptr()), best);
+      callback.BestObjective() = all[best];
+    }
   }
 
   /**
@@ -258,40 +310,26 @@ class Callbacks
     return stop;
   }
 
-  template<typename ActionType>
-  bool ForOwnSteps(ActionType&& action)
-  {
-    return (ranks == 1) ? std::apply(action, callbacks) :
-        std::apply(action, own);
-  }
-
   template<typename MatType>
   bool Count(MatType& iterate,
              const std::uint64_t steps,
              const double objective)
   {
-    return std::apply([&](auto&... all)
+    return Tell<Counting>([&](auto&... all)
     {
       bool stop = ens::Callback::Evaluate(optimizer, function, iterate,
           objective, all...);
       for (std::uint64_t i = 0; i < steps && sizeof...(all) > 0; ++i)
         stop |= ens::Callback::StepTaken(optimizer, function, iterate, all...);
       return stop;
-    }, counting);
+    });
   }
-
-  using AllType = std::tuple<CallbackTypes&...>;
-  using OwnType = decltype(std::tuple_cat(
-      Keep<false>(std::declval<CallbackTypes&>())...));
-  using CountingType = decltype(std::tuple_cat(
-      Keep<true>(std::declval<CallbackTypes&>())...));
 
   OptimizerType& optimizer;
   FunctionType& function;
   size_t ranks;
-  AllType callbacks;
-  OwnType own;
-  CountingType counting;
+  size_t rank;
+  std::tuple<CallbackTypes&...> callbacks;
   std::map<std::uint64_t, Held> ahead;
   //! The part of the iterate that is compared next, and as it was before.
   size_t watched = 0;

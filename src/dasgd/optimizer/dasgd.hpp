@@ -32,7 +32,7 @@ namespace dasgd {
  * @tparam UpdatePolicyType Update policy, e.g. ens::MomentumUpdate.  The origin
  *     of a gradient runs it, with a state of its own, and sends what it
  *     subtracted.
- * @tparam DecayPolicyType Decay policy; counts the steps of its rank.
+ * @tparam DecayPolicyType Decay policy; counts the steps of all ranks.
  */
 template<typename UpdatePolicyType = ens::VanillaUpdate,
          typename DecayPolicyType = ens::NoDecay>
@@ -79,7 +79,8 @@ class DASGD :
    * @tparam GradType Type of the gradient: that of the iterate.
    * @param function Function to minimize.
    * @param iterate Starting point (rank 0's counts); becomes the result.
-   * @param callbacks Callbacks, called on every rank.
+   * @param callbacks Callbacks, called on every rank except for those that print;
+   *     see OnRankZero.
    * @return Objective, as ens::SGD returns it, over all ranks.
    */
   template<typename SeparableFunctionType,
@@ -93,9 +94,16 @@ class DASGD :
            MatType& iterate,
            CallbackTypes&&... callbacks)
   {
-    return Train<DasgdAlgorithm, GradType>(*this,
-        static_cast<Settings<UpdatePolicyType, DecayPolicyType>&>(*this),
-        function, iterate, callbacks...);
+    if constexpr (ensmallen::AreDense<MatType, GradType>())
+    {
+      return Train<DasgdAlgorithm, GradType>(*this,
+          static_cast<Settings<UpdatePolicyType, DecayPolicyType>&>(*this),
+          function, iterate, callbacks...);
+    }
+    else
+    {
+      return OptimizeAlone<GradType>(function, iterate, callbacks...);
+    }
   }
 
   //! Forward the MatType as GradType.
@@ -108,6 +116,35 @@ class DASGD :
   {
     return Optimize<SeparableFunctionType, MatType, MatType, CallbackTypes...>(
         function, iterate, std::forward<CallbackTypes>(callbacks)...);
+  }
+
+ private:
+  //! Sparse iterates and gradients are optimized by ens::SGD, on every rank for
+  //! itself.
+  template<typename GradType,
+           typename SeparableFunctionType,
+           typename MatType,
+           typename... CallbackTypes>
+  typename MatType::elem_type OptimizeAlone(SeparableFunctionType& function,
+                                            MatType& iterate,
+                                            CallbackTypes&... callbacks)
+  {
+    const MpiCommunicator comm(this->Communicator());
+    if (comm.Size() > 1 && comm.Rank() == 0)
+    {
+      std::cerr << "DASGD: the iterate is " + TypeName<MatType>() +
+          " and the gradient " + TypeName<GradType>() + ", which is not "
+          "decentralized: each of " + std::to_string(comm.Size()) + " ranks "
+          "trains for itself; use dense matrices of one type.\n";
+    }
+    ensmallen::SGD<UpdatePolicyType, DecayPolicyType> serial(this->StepSize(),
+        this->BatchSize(), this->MaxIterations(), this->Tolerance(),
+        this->Shuffle(), this->UpdatePolicy(), this->DecayPolicy(),
+        this->ResetPolicy(), this->ExactObjective());
+    const auto objective = serial.template Optimize<SeparableFunctionType,
+        MatType, GradType>(function, iterate, callbacks...);
+    this->StepSize() = serial.StepSize();
+    return objective;
   }
 };
 

@@ -33,6 +33,28 @@ constexpr bool dividesStep = false;
 
 #endif
 
+//! ensmallen's own SGD; dasgd/drop_in.hpp gives it another name.
+#ifdef DASGD_DROP_IN_HPP
+template<typename UpdatePolicyType, typename DecayPolicyType>
+using SGD = ens::SerialSGD<UpdatePolicyType, DecayPolicyType>;
+#else
+template<typename UpdatePolicyType, typename DecayPolicyType>
+using SGD = ens::SGD<UpdatePolicyType, DecayPolicyType>;
+#endif
+
+//! Are iterate and gradient dense matrices or vectors of the same type?  Others
+//! can be optimized on one rank only.
+template<typename MatType, typename GradType>
+constexpr bool AreDense()
+{
+  using DenseType = arma::Mat<typename MatType::elem_type>;
+  return
+      std::is_same<typename ens::MatTypeTraits<MatType>::BaseMatType,
+          DenseType>::value &&
+      std::is_same<typename ens::MatTypeTraits<GradType>::BaseMatType,
+          DenseType>::value;
+}
+
 /**
  * Does an update policy change the iterate by a difference that others can
  * apply to theirs?  One that sets the iterate to a value of its own would undo
@@ -42,6 +64,16 @@ template<typename UpdatePolicyType>
 struct StepsAreDifferences : std::true_type { };
 template<>
 struct StepsAreDifferences<ens::FTMLUpdate> : std::false_type { };
+// These multiply the iterate by 0.9 or so in every step: n ranks at the same
+// time take away n tenths of it.
+template<>
+struct StepsAreDifferences<ens::DemonSGDUpdate> : std::false_type { };
+template<typename UpdateRule>
+struct StepsAreDifferences<ens::DemonAdamUpdate<UpdateRule>> :
+    std::false_type { };
+template<typename UpdatePolicyType>
+struct StepsAreDifferences<ens::GradientClipping<UpdatePolicyType>> :
+    StepsAreDifferences<UpdatePolicyType> { };
 
 //! The step that the installed ens::SGD takes with a batch.
 inline double Step(const double stepSize, const double batchSize)

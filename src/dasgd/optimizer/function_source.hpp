@@ -36,6 +36,8 @@ class FunctionSource
   using ElemType = typename MatType::elem_type;
 
   //! @param name Of the algorithm, for messages.
+  //! @param decays Does each gradient of another rank count for the decay
+  //!     policy, too?
   FunctionSource(const char* name,
                  OptimizerType& optimizer,
                  FunctionType& function,
@@ -45,7 +47,8 @@ class FunctionSource
                  CallbacksType& callbacks,
                  const PointOrder<FunctionType>& order,
                  const size_t ranks,
-                 const size_t rank) :
+                 const size_t rank,
+                 const bool decays) :
       name(name),
       optimizer(optimizer),
       function(function),
@@ -56,6 +59,7 @@ class FunctionSource
       order(order),
       ranks(ranks),
       rank(rank),
+      decays(decays),
       rows(iterate.n_rows),
       cols(iterate.n_cols)
   { }
@@ -87,7 +91,7 @@ class FunctionSource
   {
     ranks = newRanks;
     rank = newRank;
-    callbacks.Ranks(ranks);
+    callbacks.Ranks(ranks, rank);
     if (exception)
       thrown = exception;
   }
@@ -150,7 +154,16 @@ class FunctionSource
   bool Applied(const ManifestEntry& entry,
                const double objective,
                const std::uint64_t epoch)
-  { return callbacks.CountSteps(iterate, epoch, entry, objective); }
+  {
+    // A decay policy counts the steps of all ranks, as far as they are steps
+    // of this rank's model.
+    for (std::uint64_t i = 0; i < entry.count && decays; ++i)
+    {
+      if (entry.origin != rank)
+        step.Decay();
+    }
+    return callbacks.CountSteps(iterate, epoch, entry, objective);
+  }
 
   bool StepTaken()
   {
@@ -273,6 +286,7 @@ class FunctionSource
   PointOrder<FunctionType> order;
   size_t ranks;
   size_t rank;
+  bool decays;
   //! The shape of the model.
   size_t rows;
   size_t cols;

@@ -9,20 +9,14 @@
 #define DASGD_OPTIMIZER_HANDSHAKE_HPP
 
 #include "../core/config.hpp"
+#include "../core/type_name.hpp"
 #include "../transport/mpi_communicator.hpp"
 
 #include <cstddef>
 #include <string>
-#include <typeinfo>
 #include <vector>
 
 namespace dasgd {
-
-//! The name of a type as it is written in C++.
-std::string TypeName(const std::type_info& type);
-
-template<typename Type>
-std::string TypeName() { return TypeName(typeid(Type)); }
 
 //! A number in as few digits as identify it.
 std::string ExactText(const double value);

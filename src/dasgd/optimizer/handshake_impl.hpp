@@ -21,20 +21,6 @@
 
 namespace dasgd {
 
-DASGD_INLINE std::string TypeName(const std::type_info& type)
-{
-  const char* name = type.name();
-#if defined(__GNUG__)
-  int status = 0;
-  char* readable = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-  const std::string text = (status == 0) ? readable : name;
-  std::free(readable);
-  return text;
-#else
-  return name;
-#endif
-}
-
 DASGD_INLINE std::string ExactText(const double value)
 {
   char text[32];

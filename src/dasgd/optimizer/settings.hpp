@@ -11,6 +11,7 @@
 #include "common_settings.hpp"
 #include "ensmallen.hpp"
 #include "handshake.hpp"
+#include "policy_averages.hpp"
 
 namespace dasgd {
 
@@ -102,10 +103,19 @@ class Settings : public CommonSettings
   Settings(const Settings&) = default;
   Settings& operator=(const Settings&) = default;
 
-  //! Policies for an iterate of this type and shape, as ens::SGD keeps them.
+  /**
+   * Policies for an iterate of this type and shape, as ens::SGD keeps them.
+   *
+   * @param ranks How many there are.
+   * @param shorten See PolicyForRanks.
+   */
   template<typename InstUpdateType, typename InstDecayType>
-  void Instantiate(const size_t rows, const size_t cols)
+  void Instantiate(const size_t rows,
+                   const size_t cols,
+                   const size_t ranks,
+                   const bool shorten)
   {
+    UpdatePolicyType& chosen = forRanks.Choose(updatePolicy, ranks, shorten);
     // ens::SGD does not reset decay policies, whatever ResetPolicy() says.
     if (!state.decay.template Has<InstDecayType>())
     {
@@ -118,7 +128,7 @@ class Settings : public CommonSettings
       return;
     state.update.Clean();
     state.update.template Set<InstUpdateType>(
-        new InstUpdateType(updatePolicy, rows, cols));
+        new InstUpdateType(chosen, rows, cols));
     state.rows = rows;
     state.cols = cols;
   }
@@ -131,6 +141,7 @@ class Settings : public CommonSettings
 
   UpdatePolicyType updatePolicy;
   DecayPolicyType decayPolicy;
+  PolicyForRanks<UpdatePolicyType> forRanks;
   PolicyState state;
 };
 

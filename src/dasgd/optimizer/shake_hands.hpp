@@ -19,6 +19,7 @@ namespace dasgd {
  * Compare with all other ranks; throws on all of them if something is off.
  *
  * @param failure What went wrong on this rank before.
+ * @param kept See Callbacks::Kept().
  */
 template<typename AlgorithmType,
          typename UpdatePolicyType,
@@ -31,7 +32,8 @@ Agreed ShakeHands(const MpiCommunicator& comm,
                   const size_t cols,
                   const size_t points,
                   const std::string& failure,
-                  ElemType)
+                  ElemType,
+                  const std::string& kept)
 {
   Handshake handshake;
   RequireCommon(settings, AlgorithmType::Name(), rows, cols, points, handshake);
@@ -42,6 +44,8 @@ Agreed ShakeHands(const MpiCommunicator& comm,
   { handshake.Require(name, value); };
   VisitParameters("UpdatePolicy()", settings.UpdatePolicy(), require);
   VisitParameters("DecayPolicy()", settings.DecayPolicy(), require);
+  handshake.Require("callbacks that hold the same on all ranks afterwards",
+      kept);
   AlgorithmType::Traits::Agree(options, handshake);
   handshake.Problem(failure);
   handshake.Problem(Complaint<AlgorithmType>(settings, options, comm.Size(),

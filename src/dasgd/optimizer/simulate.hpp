@@ -161,13 +161,14 @@ class SimulatedTraining
     scratch.resize(Ranks());
     for (size_t i = 0; i < Ranks(); ++i)
     {
-      updates.emplace_back(settings.UpdatePolicy(), iterate.n_rows,
-          iterate.n_cols);
+      updates.emplace_back(forRanks.Choose(settings.UpdatePolicy(), Ranks(),
+          IsDasgd<AlgorithmType>), iterate.n_rows, iterate.n_cols);
       decays.emplace_back(settings.DecayPolicy());
-      callbacks.emplace_back(optimizer, *functions[i], Ranks(), callbacksIn[i]);
+      callbacks.emplace_back(optimizer, *functions[i], Ranks(), i,
+          callbacksIn[i]);
       ranks.emplace_back(optimizer, *functions[i], iterates[i], gradients[i],
           scratch[i], updates[i], decays[i], callbacks[i], Ranks(), i, Seed(),
-          false);
+          false, false); // They share one step size, so each step counts once.
       ranks[i].Begin(RunSnapshot::Start(division, Seed()), i,
           ComputingRanks<AlgorithmType>(options, Ranks()), limits);
       ranks[i].source.BeginOptimization();
@@ -409,6 +410,7 @@ class SimulatedTraining
   std::vector<MatType> iterates;
   std::vector<MatType> gradients;
   std::vector<MatType> scratch;
+  PolicyForRanks<typename TypesType::UpdatePolicyType> forRanks;
   std::deque<typename TypesType::UpdateType> updates;
   std::deque<typename TypesType::DecayType> decays;
   std::deque<typename TypesType::CallbacksType> callbacks;

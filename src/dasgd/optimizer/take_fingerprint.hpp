@@ -11,6 +11,7 @@
 
 #include "../core/fingerprint.hpp"
 #include "../core/random.hpp"
+#include "layer_statistics.hpp"
 
 #include <cstring>
 #include <limits>
@@ -38,7 +39,8 @@ Fingerprint TakeFingerprint(FunctionType& function,
   {
     const size_t points = function.NumFunctions();
     const size_t count = std::min({ points, batchSize, size_t(8) });
-    if (count == 0)
+    // BatchNorm would learn from what is evaluated here.
+    if (count == 0 || statistics::Exist(function))
       return print;
     // Not where the training starts: at zero, a usual start, the loss of a
     // linear model is the same for all data.

@@ -13,6 +13,7 @@
 #include "blas_threads.hpp"
 #include "find_checkpoint.hpp"
 #include "gather_history.hpp"
+#include "layer_statistics.hpp"
 #include "shake_hands.hpp"
 #include "take_fingerprint.hpp"
 #include "training_types.hpp"
@@ -187,6 +188,10 @@ class Training
   Outcome outcome;
   ElemType objective = 0;
   bool endTold = false;
+  //! Does a rank have callbacks?  Not all need to.
+  bool anyCallbacks = false;
+  //! What this rank has computed, also before others died.
+  std::uint64_t batches = 0;
 };
 
 //! After a training the user's topology is what it was before FitTopology().

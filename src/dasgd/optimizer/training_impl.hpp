@@ -26,7 +26,7 @@ Training<TypesType>::Training(MpiCommunicator& comm,
     settings(settings),
     function(function),
     iterate(iterate),
-    callbacks(optimizer, function, comm.Size(), callbacks...),
+    callbacks(optimizer, function, comm.Size(), comm.Rank(), callbacks...),
     options(optimizer),
     firstRank(comm.Rank()),
     firstRanks(comm.Size()),
@@ -52,7 +52,8 @@ void Training<TypesType>::Prepare()
     if (!TypesType::vanilla && comm.Size() > 1)
       scratch.set_size(iterate.n_rows, iterate.n_cols);
     settings.template Instantiate<typename TypesType::UpdateType,
-        typename TypesType::DecayType>(iterate.n_rows, iterate.n_cols);
+        typename TypesType::DecayType>(iterate.n_rows, iterate.n_cols,
+        comm.Size(), IsDasgd<AlgorithmType>);
     // To say what was wrong if the run diverges; large models do without.
     if (TypesType::vanilla && settings.smoothness == 0 && comm.Rank() == 0 &&
         !settings.UsesAutoStep() && iterate.n_elem <= (size_t(1) << 22))
@@ -71,7 +72,8 @@ template<typename TypesType>
 void Training<TypesType>::ShakeHands()
 {
   agreed = dasgd::ShakeHands<AlgorithmType>(comm, settings, options,
-      iterate.n_rows, iterate.n_cols, held, ExceptionText(unready), ElemType());
+      iterate.n_rows, iterate.n_cols, held, ExceptionText(unready), ElemType(),
+      TypesType::CallbacksType::Kept());
 }
 
 template<typename TypesType>
@@ -145,7 +147,9 @@ void Training<TypesType>::Start()
       settings.state.update.template As<typename TypesType::UpdateType>(),
       settings.state.decay.template As<typename TypesType::DecayType>(),
       callbacks, comm.Size(), comm.Rank(), keeper.About().seed,
-      comm.Size() == 1 && settings.seed == 0);
+      comm.Size() == 1 && settings.seed == 0, IsDasgd<AlgorithmType> &&
+      !std::is_same<typename TypesType::DecayPolicyType,
+          ens::NoDecay>::value);
   rank->Begin(keeper.About(), comm.Rank(), Computing(), Limits());
   if (resumes)
   {
@@ -158,7 +162,10 @@ void Training<TypesType>::Start()
   settings.live.counts = &nothing;
   rank->source.BeginOptimization();
   settings.live.counts = nullptr;
-  if (comm.Size() > 1 && TypesType::hasCallbacks)
+  for (const std::uint64_t other : comm.Gather(
+      std::uint64_t(TypesType::hasCallbacks)))
+    anyCallbacks = anyCallbacks || other != 0;
+  if (comm.Size() > 1 && anyCallbacks)
     comm.Broadcast(iterate.memptr(), iterate.n_elem * sizeof(ElemType));
   if (!begin.empty())
     begin = iterate;
@@ -328,6 +335,7 @@ void Training<TypesType>::Run()
     throw;
   }
   keeper.End(outcome.counts);
+  batches += outcome.counts.computed;
 }
 
 template<typename TypesType>
@@ -348,13 +356,18 @@ void Training<TypesType>::Agree()
   const bool failed = Failed();
   SaveLast(failed);
   AgreeOnObjective(failed);
+  if (comm.Size() > 1)
+  {
+    callbacks.Agree(comm);
+    AgreeOnStatistics(comm, function, batches);
+  }
   Guard(outcome.exception, [&]()
   {
     if (!std::exchange(endTold, true))
       callbacks.EndOptimization(iterate);
   });
   // Callbacks may have changed the result.
-  if (comm.Size() > 1 && TypesType::hasCallbacks)
+  if (comm.Size() > 1 && anyCallbacks)
   {
     comm.Broadcast(rank->source.Iterate(), iterate.n_elem *
         sizeof(ElemType));

@@ -48,9 +48,10 @@ struct TrainingTypes
       "of either), and the gradient of the same type; call Optimize(function, "
       "iterate) without naming another gradient type.");
   static_assert(ensmallen::StepsAreDifferences<UpdatePolicyType>::value,
-      "dasgd: this update policy (ens::FTMLUpdate) sets the iterate anew in "
-      "every step instead of changing it, which would undo the steps of other "
-      "ranks; use another one, such as ens::AdamUpdate.");
+      "dasgd: this update policy (ens::FTMLUpdate, ens::DemonSGDUpdate or "
+      "ens::DemonAdamUpdate) sets the iterate anew in every step or shrinks "
+      "it, which goes wrong when several ranks do so at the same time; use "
+      "another one, such as ens::AdamUpdate.");
 
   using FunctionType = ens::Function<SeparableFunctionType, MatType, MatType>;
   using UpdateType = typename UpdatePolicyType::template Policy<MatType,
@@ -95,6 +96,7 @@ class RankTraining
    * @param scratch See UpdateStep.
    * @param seed Of the order of points; see PointOrder.
    * @param ownNumbers See PointOrder.
+   * @param decays See FunctionSource.
    */
   RankTraining(typename TypesType::OptimizerType& optimizer,
                FunctionType& function,
@@ -107,11 +109,12 @@ class RankTraining
                const size_t ranks,
                const size_t rank,
                const std::uint64_t seed,
-               const bool ownNumbers) :
+               const bool ownNumbers,
+               const bool decays) :
       step(optimizer, iterate, gradient, scratch, updatePolicy, decayPolicy),
       source(TypesType::AlgorithmType::Name(), optimizer, function, iterate,
           gradient, step, callbacks, PointOrder<FunctionType>(function,
-          optimizer.Data(), seed, rank, ownNumbers), ranks, rank)
+          optimizer.Data(), seed, rank, ownNumbers), ranks, rank, decays)
   { }
 
   RankTraining(const RankTraining&) = delete;

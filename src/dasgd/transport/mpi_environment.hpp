@@ -65,9 +65,20 @@ bool MeetAtExit(const bool failed);
  */
 void AtExit(const int status);
 
+//! How the launcher has started this process, as its environment tells.
+struct Launched
+{
+  size_t size = 1;
+  size_t rank = 0;
+  //! Where the size stands; null if there is no launcher.
+  const char* variable = nullptr;
+};
+
+//! Call it before MPI is initialised, which may set the same variables.
+Launched FindLauncher();
+
 /**
- * Has the launcher started several processes?  Call it before MPI is
- * initialised, which may set the same variables.
+ * Has the launcher started several processes?
  *
  * @return On the first process, the warning to print if MPI then knows of one
  *     process only; otherwise nothing.
@@ -76,6 +87,9 @@ std::string LauncherMismatch();
 
 //! Initialise MPI unless somebody has.
 void Initialize();
+
+//! How many ranks a communicator has.
+size_t Ranks(MPI_Comm comm);
 
 } // namespace mpi
 } // namespace dasgd

@@ -14,6 +14,7 @@
 #include "rank_loss.hpp"
 #include "watchdog.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -112,7 +113,7 @@ DASGD_INLINE void AtExit(const int status)
   MPI_Finalize();
 }
 
-DASGD_INLINE std::string LauncherMismatch()
+DASGD_INLINE Launched FindLauncher()
 {
   // SLURM_NTASKS is set for the single process of a batch script, too;
   // SLURM_STEP_NUM_TASKS by srun only.  The innermost launcher counts.
@@ -128,14 +129,21 @@ DASGD_INLINE std::string LauncherMismatch()
     const char* rank = std::getenv(launcher[1]);
     if (!size || !rank)
       continue;
-    if (std::atoi(size) < 2 || std::atoi(rank) != 0)
-      return "";
-    return "dasgd: " + std::to_string(std::atoi(size)) + " processes were "
-        "started (" + launcher[0] + "), but MPI tells each of them that it is "
-        "alone, so each trains by itself; start them by the mpirun of the MPI "
-        "that the program was linked with, or by srun --mpi=pmix\n";
+    return { size_t(std::max(1, std::atoi(size))),
+        size_t(std::max(0, std::atoi(rank))), launcher[0] };
   }
-  return "";
+  return { };
+}
+
+DASGD_INLINE std::string LauncherMismatch()
+{
+  const Launched launched = FindLauncher();
+  if (launched.size < 2 || launched.rank != 0)
+    return "";
+  return "dasgd: " + std::to_string(launched.size) + " processes were started "
+      "(" + launched.variable + "), but MPI tells each of them that it is "
+      "alone, so each trains by itself; start them by the mpirun of the MPI "
+      "that the program was linked with, or by srun --mpi=pmix\n";
 }
 
 DASGD_INLINE void Initialize()
@@ -191,6 +199,14 @@ DASGD_INLINE void Initialize()
       AtExit(0);
   });
 #endif
+}
+
+DASGD_INLINE size_t Ranks(const MPI_Comm comm)
+{
+  Initialize();
+  int size = 1;
+  Check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  return size_t(size);
 }
 
 } // namespace mpi

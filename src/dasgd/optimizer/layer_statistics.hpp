@@ -1,0 +1,214 @@
+/**
+ * @file layer_statistics.hpp
+ *
+ * What layers of mlpack's networks learn beside their parameters: the running
+ * mean and variance of BatchNorm.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_OPTIMIZER_LAYER_STATISTICS_HPP
+#define DASGD_OPTIMIZER_LAYER_STATISTICS_HPP
+
+#include "../transport/mpi_communicator.hpp"
+
+#include <armadillo>
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <stdexcept>
+#include <type_traits>
+#include <typeinfo>
+#include <vector>
+
+#if __has_include(<mlpack/core/util/version.hpp>)
+#include <mlpack/core/util/version.hpp>
+#endif
+
+// Declared here, so that it does not matter whether mlpack is included before
+// dasgd or after it.  The name of the layer depends on the version.
+namespace mlpack {
+
+template<typename MatType> class Layer;
+template<typename MatType> class MultiLayer;
+#if defined(MLPACK_VERSION_MAJOR) && MLPACK_VERSION_MAJOR == 4 && \
+    MLPACK_VERSION_MINOR == 6
+#define DASGD_BATCH_NORM BatchNormType
+#elif defined(MLPACK_VERSION_MAJOR) && MLPACK_VERSION_MAJOR == 4 && \
+    MLPACK_VERSION_MINOR == 8
+#define DASGD_BATCH_NORM BatchNorm
+#endif
+#ifdef DASGD_BATCH_NORM
+template<typename MatType> class DASGD_BATCH_NORM;
+#endif
+
+} // namespace mlpack
+
+namespace dasgd {
+namespace statistics {
+
+//! Is a function a network of mlpack's layers?
+template<typename FunctionType, typename = void>
+struct HasLayers : std::false_type { };
+
+template<typename Type>
+struct AreLayers : std::false_type { };
+template<typename MatType>
+struct AreLayers<std::vector<mlpack::Layer<MatType>*>> : std::true_type { };
+
+template<typename FunctionType>
+struct HasLayers<FunctionType, std::void_t<
+    decltype(std::declval<const FunctionType&>().Network())>> :
+    AreLayers<std::decay_t<
+        decltype(std::declval<const FunctionType&>().Network())>> { };
+
+/**
+ * Visit all layers of a network, also those within others, in an order that
+ * depends on the network only.
+ */
+template<typename MatType, typename ActionType>
+void VisitLayers(const std::vector<mlpack::Layer<MatType>*>& layers,
+                 ActionType&& action)
+{
+  for (mlpack::Layer<MatType>* layer : layers)
+  {
+    action(*layer);
+    if (auto* several = dynamic_cast<mlpack::MultiLayer<MatType>*>(layer))
+    {
+      VisitLayers(const_cast<const mlpack::MultiLayer<MatType>*>(several)->
+          Network(), action);
+    }
+  }
+}
+
+//! Is it a BatchNorm layer, to go by its name?
+template<typename LayerType>
+bool IsBatchNorm(const LayerType& layer)
+{ return std::strstr(typeid(layer).name(), "BatchNorm") != nullptr; }
+
+//! Call action(matrix) for each matrix of statistics; returns false if there is
+//! a layer whose statistics cannot be reached.
+template<typename MatType, typename ActionType>
+bool VisitIn(const std::vector<mlpack::Layer<MatType>*>& layers,
+             ActionType&& action)
+{
+  bool all = true;
+  VisitLayers(layers, [&](mlpack::Layer<MatType>& layer)
+  {
+#ifdef DASGD_BATCH_NORM
+    if (auto* norm = dynamic_cast<mlpack::DASGD_BATCH_NORM<MatType>*>(&layer))
+    {
+      action(norm->TrainingMean());
+      action(norm->TrainingVariance());
+      return;
+    }
+#endif
+    all = all && !IsBatchNorm(layer);
+  });
+  return all;
+}
+
+//! Does a function show its statistics itself?
+template<typename FunctionType, typename = void>
+struct ShowsThem : std::false_type { };
+template<typename FunctionType>
+struct ShowsThem<FunctionType, std::void_t<
+    decltype(std::declval<FunctionType&>().VisitStatistics(
+    std::declval<const std::function<void(arma::mat&)>&>()))>> :
+    std::true_type { };
+
+/**
+ * Call action(matrix) for each matrix of statistics that a function keeps: a
+ * network of mlpack, or a function with a member
+ * `void VisitStatistics(const std::function<void(arma::mat&)>&)`.
+ *
+ * @return False if there is a layer whose statistics cannot be reached.
+ */
+template<typename FunctionType, typename ActionType>
+bool Visit(FunctionType& function, ActionType&& action)
+{
+  if constexpr (ShowsThem<FunctionType>::value)
+    function.VisitStatistics(action);
+  else if constexpr (HasLayers<FunctionType>::value)
+  {
+    return VisitIn(const_cast<const FunctionType&>(function).Network(), action);
+  }
+  (void) function;
+  return true;
+}
+
+//! Does a function keep any?
+template<typename FunctionType>
+bool Exist(FunctionType& function)
+{
+  bool exist = false;
+  return !Visit(function, [&](const auto&) { exist = true; }) || exist;
+}
+
+} // namespace statistics
+
+/**
+ * The statistics that layers keep become the same on all ranks: the mean over
+ * the batches of all of them.
+ *
+ * @param batches How many this rank has seen.
+ */
+template<typename FunctionType>
+void AgreeOnStatistics(const MpiCommunicator& comm,
+                       FunctionType& function,
+                       const std::uint64_t batches)
+{
+  if constexpr (statistics::ShowsThem<FunctionType>::value ||
+      statistics::HasLayers<FunctionType>::value)
+  {
+    std::vector<double> mine(1, double(batches));
+    const bool all = statistics::Visit(function, [&](const auto& matrix)
+    {
+      for (const auto value : matrix)
+        mine.push_back(double(value));
+    });
+    if (!all && comm.Rank() == 0)
+    {
+      std::cerr << "dasgd: this version of mlpack is not known well enough to "
+          "make the running statistics of BatchNorm layers the same on all "
+          "ranks; use the model of rank 0." << std::endl;
+    }
+    // All ranks form the same sums in the same order.
+    std::vector<double> sums(mine.size(), 0);
+    std::vector<double> other(mine.size());
+    for (const std::string& bytes : comm.Gather(std::string(
+        reinterpret_cast<const char*>(mine.data()),
+        mine.size() * sizeof(double))))
+    {
+      if (bytes.size() != mine.size() * sizeof(double))
+        throw std::logic_error("dasgd: ranks have networks of other layers");
+      std::memcpy(other.data(), bytes.data(), bytes.size());
+      for (size_t i = 1; i < sums.size() && other[0] > 0; ++i)
+        sums[i] += other[0] * other[i];
+      sums[0] += other[0];
+    }
+    size_t next = 1;
+    statistics::Visit(function, [&](auto& matrix)
+    {
+      for (auto& value : matrix)
+      {
+        if (sums[0] > 0)
+        {
+          value = static_cast<std::decay_t<decltype(value)>>(
+              sums[next] / sums[0]);
+        }
+        ++next;
+      }
+    });
+  }
+  (void) comm;
+  (void) function;
+  (void) batches;
+}
+
+} // namespace dasgd
+
+#undef DASGD_BATCH_NORM
+
+#endif
