@@ -88,6 +88,25 @@ TEST_CASE("BatchNorm holds the statistics of the batches of all ranks",
   CHECK(Same(output));
 }
 
+TEST_CASE("Ranks with different data are refused, with BatchNorm, too",
+    "[mlpack]")
+{
+  const dasgd::MpiCommunicator world(MPI_COMM_WORLD);
+  if (world.Size() == 1)
+    return;
+  arma::mat data, responses;
+  Clouds(data, responses, 10);
+  data += 0.1 * double(world.Rank());
+  mlpack::FFN<mlpack::NegativeLogLikelihood, mlpack::GlorotInitialization>
+      model;
+  model.Add<mlpack::BatchNorm>();
+  model.Add<mlpack::Linear>(2);
+  model.Add<mlpack::LogSoftMax>();
+  dasgd::Adam optimizer(0.01, 20, 0.9, 0.999, 1e-8, 6 * data.n_cols, -1);
+  CHECK_THROWS_AS(model.Train(data, responses, optimizer),
+      std::invalid_argument);
+}
+
 TEST_CASE("A network in single precision, trained in parts", "[mlpack]")
 {
   arma::fmat data, responses;

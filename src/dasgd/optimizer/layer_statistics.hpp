@@ -109,6 +109,36 @@ bool VisitIn(const std::vector<mlpack::Layer<MatType>*>& layers,
   return all;
 }
 
+//! Can a network be told whether it is trained or tested?
+template<typename FunctionType, typename = void>
+struct HasMode : std::false_type { };
+template<typename FunctionType>
+struct HasMode<FunctionType, std::void_t<
+    decltype(std::declval<FunctionType&>().SetNetworkMode(true))>> :
+    HasLayers<FunctionType> { };
+
+//! While there is one of these, a network that is being trained is tested: it
+//! draws no random numbers, and its layers learn nothing.
+template<typename FunctionType>
+class Tested
+{
+ public:
+  explicit Tested(FunctionType& function) : function(function) { Set(false); }
+  ~Tested() { Set(true); }
+  Tested(const Tested&) = delete;
+  Tested& operator=(const Tested&) = delete;
+
+ private:
+  void Set(const bool training)
+  {
+    if constexpr (HasMode<FunctionType>::value)
+      function.SetNetworkMode(training);
+    (void) training;
+  }
+
+  FunctionType& function;
+};
+
 //! Does a function show its statistics itself?
 template<typename FunctionType, typename = void>
 struct ShowsThem : std::false_type { };

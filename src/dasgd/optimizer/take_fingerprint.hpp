@@ -40,8 +40,10 @@ Fingerprint TakeFingerprint(FunctionType& function,
     const size_t points = function.NumFunctions();
     const size_t count = std::min({ points, batchSize, size_t(8) });
     // BatchNorm would learn from what is evaluated here.
-    if (count == 0 || statistics::Exist(function))
+    if (count == 0 || (!statistics::HasMode<FunctionType>::value &&
+        statistics::Exist(function)))
       return print;
+    const statistics::Tested<FunctionType> tested(function);
     // Not where the training starts: at zero, a usual start, the loss of a
     // linear model is the same for all data.
     const auto place = [&](const std::uint64_t seed)
