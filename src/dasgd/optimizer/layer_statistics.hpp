@@ -10,11 +10,13 @@
 #define DASGD_OPTIMIZER_LAYER_STATISTICS_HPP
 
 #include "../transport/mpi_communicator.hpp"
+#include "guard.hpp"
 
 #include <armadillo>
 
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <iostream>
 #include <stdexcept>
@@ -183,36 +185,60 @@ bool Exist(FunctionType& function)
  * the batches of all of them.
  *
  * @param batches How many this rank has seen.
+ * @param thrown What the function throws when it is asked; then statistics stay
+ *     as they are, on all ranks.
  */
 template<typename FunctionType>
 void AgreeOnStatistics(const MpiCommunicator& comm,
                        FunctionType& function,
-                       const std::uint64_t batches)
+                       const std::uint64_t batches,
+                       std::exception_ptr& thrown)
 {
   if constexpr (statistics::ShowsThem<FunctionType>::value ||
       statistics::HasLayers<FunctionType>::value)
   {
     std::vector<double> mine(1, double(batches));
-    const bool all = statistics::Visit(function, [&](const auto& matrix)
+    bool all = true;
+    Guard(thrown, [&]()
     {
-      for (const auto value : matrix)
-        mine.push_back(double(value));
+      all = statistics::Visit(function, [&](const auto& matrix)
+      {
+        for (const auto value : matrix)
+          mine.push_back(double(value));
+      });
     });
+    // A rank that failed takes part, or the others would wait for it.
+    if (thrown)
+      mine.clear();
     if (!all && comm.Rank() == 0)
     {
       std::cerr << "dasgd: this version of mlpack is not known well enough to "
           "make the running statistics of BatchNorm layers the same on all "
           "ranks; use the model of rank 0." << std::endl;
     }
+    const std::vector<std::string> ranks = comm.Gather(std::string(
+        reinterpret_cast<const char*>(mine.data()),
+        mine.size() * sizeof(double)));
+    for (const std::string& bytes : ranks)
+    {
+      if (bytes.empty())
+        return;
+    }
+    for (size_t i = 1; i < ranks.size(); ++i)
+    {
+      if (ranks[i].size() == ranks[0].size())
+        continue;
+      throw std::invalid_argument("dasgd: the network keeps " +
+          std::to_string(ranks[0].size() / sizeof(double) - 1) +
+          " statistics of BatchNorm layers on rank 0, but " +
+          std::to_string(ranks[i].size() / sizeof(double) - 1) + " on rank " +
+          std::to_string(i) + "; give the network the same layers on all ranks");
+    }
     // All ranks form the same sums in the same order.
     std::vector<double> sums(mine.size(), 0);
     std::vector<double> other(mine.size());
-    for (const std::string& bytes : comm.Gather(std::string(
-        reinterpret_cast<const char*>(mine.data()),
-        mine.size() * sizeof(double))))
+    for (const std::string& bytes : ranks)
     {
-      if (bytes.size() != mine.size() * sizeof(double))
-        throw std::logic_error("dasgd: ranks have networks of other layers");
       std::memcpy(other.data(), bytes.data(), bytes.size());
       for (size_t i = 1; i < sums.size() && other[0] > 0; ++i)
         sums[i] += other[0] * other[i];
@@ -235,6 +261,7 @@ void AgreeOnStatistics(const MpiCommunicator& comm,
   (void) comm;
   (void) function;
   (void) batches;
+  (void) thrown;
 }
 
 } // namespace dasgd

@@ -359,7 +359,7 @@ void Training<TypesType>::Agree()
   if (comm.Size() > 1)
   {
     callbacks.Agree(comm);
-    AgreeOnStatistics(comm, function, batches);
+    AgreeOnStatistics(comm, function, batches, outcome.exception);
   }
   Guard(outcome.exception, [&]()
   {
