@@ -1,8 +1,8 @@
 /**
  * @file dasgd_mpi.cpp
  *
- * Compiles what dasgd's layers `transport` and `optimizer` define that is not a
- * template; needs MPI, but not ensmallen.  See dasgd/core/config.hpp.
+ * Compiles what dasgd's layers `transport` and `optimizer` define that does
+ * not depend on the user's types; needs MPI, but not ensmallen.  See dasgd/core/config.hpp.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -18,6 +18,7 @@
 #include "dasgd/optimizer/gather_history_impl.hpp"
 #include "dasgd/optimizer/guard_impl.hpp"
 #include "dasgd/optimizer/handshake_impl.hpp"
+#include "dasgd/optimizer/training.hpp"
 #include "dasgd/transport/drop_in_program_impl.hpp"
 #include "dasgd/transport/mpi_communicator_impl.hpp"
 #include "dasgd/transport/mpi_communicator_loss_impl.hpp"
@@ -29,3 +30,10 @@
 #include "dasgd/transport/rank_loss_impl.hpp"
 #include "dasgd/transport/shared_memory_impl.hpp"
 #include "dasgd/transport/watchdog_impl.hpp"
+
+namespace dasgd {
+
+template class Training<DasgdAlgorithm, double>;
+template class Training<DasgdAlgorithm, float>;
+
+} // namespace dasgd

@@ -141,17 +141,17 @@ inline double UpdateElement(const size_t origin,
 
 //! Gradients that are known, and events as the case says; all else is the
 //! library's.
-class ScriptedSource
+class ScriptedSource final : public dasgd::GradientSource<double>
 {
  public:
   ScriptedSource(const Case& script, const size_t rank, double* iterate) :
       script(script), rank(rank), iterate(iterate), scratch(script.elements) { }
 
-  double* Iterate() { return iterate; }
-  double* Gradient() { return scratch.data(); }
-  size_t Elements() const { return script.elements; }
+  double* Iterate() override { return iterate; }
+  double* Gradient() override { return scratch.data(); }
+  size_t Elements() const override { return script.elements; }
 
-  bool Evaluate(const Batch& batch, double& objective)
+  bool Evaluate(const Batch& batch, double& objective) override
   {
     if (Now(Event::Throw))
       throw std::runtime_error("scripted failure");
@@ -165,7 +165,9 @@ class ScriptedSource
     return false;
   }
 
-  bool TakeStep(size_t /* points */, double* out, const double*& update)
+  bool TakeStep(size_t /* points */,
+                double* out,
+                const double*& update) override
   {
     double* target = out ? out : scratch.data();
     for (size_t i = 0; i < script.elements; ++i)
@@ -177,7 +179,7 @@ class ScriptedSource
     return true;
   }
 
-  bool Step(double /* points */, const double scale)
+  bool Step(double /* points */, const double scale) override
   {
     for (size_t i = 0; i < script.elements; ++i)
       iterate[i] -= scale * scratch[i];
@@ -185,17 +187,19 @@ class ScriptedSource
   }
 
   //! The order of points does not matter here, but how often it changed does.
-  void ShuffleTo(const std::uint64_t times)
+  void ShuffleTo(const std::uint64_t times) override
   { shuffles = std::max(shuffles, times); }
-  void ShuffleOnce() { ++shuffles; }
+  void ShuffleOnce() override { ++shuffles; }
 
-  bool Begin(std::uint64_t)
+  bool Begin(std::uint64_t) override
   {
     ++begun;
     return false;
   }
 
-  bool Applied(const ManifestEntry& entry, const double gained, std::uint64_t)
+  bool Applied(const ManifestEntry& entry,
+               const double gained,
+               std::uint64_t) override
   {
     objective += gained;
     if (onApplied)
@@ -208,23 +212,23 @@ class ScriptedSource
         !state->HasWork();
   }
 
-  bool StepTaken()
+  bool StepTaken() override
   {
     ++steps;
     return script.event == Event::Callback && rank == script.eventRank &&
         steps >= script.eventStep;
   }
 
-  bool EndEpoch(std::uint64_t, double, std::uint64_t, size_t)
+  bool EndEpoch(std::uint64_t, double, std::uint64_t, size_t) override
   {
     ++epochsClosed;
     return false;
   }
-  bool BeginEpoch(std::uint64_t, double) { return false; }
-  void Diverged(std::uint64_t, const char*, double) { }
-  void Converged(double) { }
+  bool BeginEpoch(std::uint64_t, double) override { return false; }
+  void Diverged(std::uint64_t, const char*, double) override { }
+  void Converged(double) override { }
 
-  void BetweenSteps()
+  void BetweenSteps() override
   {
     if (onBetweenSteps)
       onBetweenSteps();
@@ -260,7 +264,7 @@ class ScriptedSource
 class ScriptedRank
 {
  public:
-  using ProblemType = dasgd::Problem<double, ScriptedSource>;
+  using ProblemType = dasgd::Problem<double>;
 
   ScriptedRank(const Case& script, const size_t rank) :
       iterate(script.Model()),

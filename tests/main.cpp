@@ -5,10 +5,9 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#define CATCH_CONFIG_RUNNER
-#include "catch.hpp"
+#include "catch_runner.hpp"
 
 int main(int argc, char** argv)
 {
-  return Catch::Session().run(argc, argv);
+  return RunTests(argc, argv);
 }

@@ -8,8 +8,10 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#define CATCH_CONFIG_RUNNER
+#define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include "catch.hpp"
+
+#include "catch_runner.hpp"
 
 #include <dasgd/transport/mpi_environment.hpp>
 
@@ -89,8 +91,7 @@ int main(int argc, char** argv)
   std::streambuf* const visible = std::cout.rdbuf();
   if (rank != 0)
     std::cout.rdbuf(silenced.rdbuf());
-  const int result = Catch::Session().run(int(arguments.size()),
-      arguments.data());
+  const int result = RunTests(int(arguments.size()), arguments.data());
   std::cout.rdbuf(visible);
 
   const int mine = (result == 0) ? 0 : 1;

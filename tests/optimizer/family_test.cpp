@@ -21,8 +21,8 @@ std::string Attributes(const OptimizerType& optimizer)
       << optimizer.MaxIterations() << Exact(optimizer.Tolerance()) << ' '
       << optimizer.Shuffle() << optimizer.ResetPolicy()
       << optimizer.ExactObjective();
-  dasgd::VisitParameters("", optimizer, [&](const std::string& name,
-      const auto value) { text << ' ' << name << Exact(double(value)); });
+  for (const auto& [name, value] : dasgd::Parameters("", optimizer))
+    text << ' ' << name << value;
   return text.str();
 }
 

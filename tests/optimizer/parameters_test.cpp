@@ -18,8 +18,8 @@ template<typename PolicyType>
 std::string Names(const PolicyType& policy)
 {
   std::string names;
-  dasgd::VisitParameters("P", policy, [&](const std::string& name, auto)
-  { names += (names.empty() ? "" : " ") + name.substr(2); });
+  for (const auto& [name, value] : dasgd::Parameters("P", policy))
+    names += (names.empty() ? "" : " ") + name.substr(2);
   return names;
 }
 

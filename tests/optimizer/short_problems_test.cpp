@@ -8,6 +8,8 @@
  */
 #include "probe.hpp"
 
+#include <dasgd/optimizer/simulate.hpp>
+
 #include "catch.hpp"
 
 using namespace tests;
@@ -91,13 +93,14 @@ TEST_CASE("Adam ends where it does at one rank", "[short]")
 {
   if (TooMany())
     return;
-  // Steps of 0.5, and a tolerance that two epochs of one model would meet.
-  dasgd::DASGD<ens::AdamUpdate> optimizer(0.5, 2, 500000, 1e-3, false,
+  // A tolerance that two epochs of one model would meet.
+  dasgd::DASGD<ens::AdamUpdate> optimizer(0.1, 2, 500000, 1e-3, false,
       ens::AdamUpdate(1e-8, 0.7, 0.999));
   CHECK(Miss(optimizer, Problem(ens::test::SphereFunction(2)), { 0, 0 }) < 0.1);
   CHECK(Miss(optimizer, Problem(ens::test::StyblinskiTangFunction(2)),
       { -2.9035, -2.9035 }) < 0.03);
   // One point: one rank computes.
+  optimizer.StepSize() = 0.5;
   optimizer.BatchSize() = 1;
   optimizer.Tolerance() = 1e-5;
   CHECK(Miss(optimizer, Problem(ens::test::McCormickFunction()),
@@ -106,6 +109,41 @@ TEST_CASE("Adam ends where it does at one rank", "[short]")
   optimizer.Tolerance() = 1e-9;
   optimizer.Shuffle() = true;
   CHECK(Miss(optimizer, Problem(ens::test::BoothFunction()), { 1, 3 }) < 0.005);
+}
+
+TEST_CASE("Adam takes large steps at equal ranks", "[short]")
+{
+  // On virtual time: a rank that the system keeps from running for as long as
+  // ten gradients take finds others' steps of 0.5 beyond the next minimum.
+  if (Ranks() > 1)
+    return;
+  const auto miss = [](const Problem& problem,
+                       const size_t ranks,
+                       const double solution)
+  {
+    dasgd::DASGD<ens::AdamUpdate> optimizer(0.5, 2, 500000, 1e-3, false,
+        ens::AdamUpdate(1e-8, 0.7, 0.999));
+    std::vector<Problem> problems(ranks, problem);
+    dasgd::SimMachine machine;
+    machine.computeSeconds.assign(ranks, 1e-6);
+    machine.computeSpread = 0.5;
+    machine.link = [](size_t, size_t)
+    {
+      dasgd::SimLink link;
+      link.latency = 1e-7;
+      return link;
+    };
+    arma::mat x = problem.start;
+    dasgd::Simulate(optimizer, problems, x, machine);
+    return arma::abs(x - solution).max();
+  };
+  for (size_t ranks = 1; ranks <= 3; ++ranks)
+  {
+    CAPTURE(ranks);
+    CHECK(miss(Problem(ens::test::SphereFunction(2)), ranks, 0) < 0.1);
+    CHECK(miss(Problem(ens::test::StyblinskiTangFunction(2)), ranks,
+        -2.9035) < 0.03);
+  }
 }
 
 TEST_CASE("Momentum ends where it does at one rank", "[short]")

@@ -20,7 +20,7 @@
 namespace conformance {
 
 using SimulationType = Simulation<double,
-    DasgdWorker<double, ScriptedProblem>>;
+    DasgdWorker<double>>;
 
 //! All ranks of a case.
 using ScriptedRanks = std::vector<std::unique_ptr<ScriptedRank>>;
@@ -41,7 +41,7 @@ inline std::unique_ptr<SimulationType> Simulate(const Case& script,
   return std::make_unique<SimulationType>(Topology(script.topology),
       script.ranks, machine, [&](const Routes& routes)
       {
-        auto worker = std::make_unique<DasgdWorker<double, ScriptedProblem>>(
+        auto worker = std::make_unique<DasgdWorker<double>>(
             routes, machine.window, script.elements,
             ranks[routes.Rank()]->problem, machine.format);
         worker->MaxLead() = script.maxLead;

@@ -213,7 +213,7 @@ TEST_CASE("a frame with gradients but no vector is an exception", "[sim]")
   Case script;
   ScriptedRank rank(script, 0);
   const Routes routes("complete", 2, 0);
-  DasgdWorker<double, ScriptedProblem> worker(routes, 2, script.elements,
+  DasgdWorker<double> worker(routes, 2, script.elements,
       rank.problem);
   const FrameLimits<double> limits{ 2, script.elements };
   Buffer buffer(limits.MaxBytes());

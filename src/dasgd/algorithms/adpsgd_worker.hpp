@@ -25,7 +25,7 @@ namespace dasgd {
  * models is kept, nobody waits for anybody, and there is no deadlock on any
  * topology, nor need it be bipartite.
  */
-template<typename ElemType, typename ProblemType>
+template<typename ElemType>
 class AdpsgdWorker : public WorkerDefaults
 {
  public:
@@ -34,7 +34,7 @@ class AdpsgdWorker : public WorkerDefaults
                const std::uint64_t seed,
                const size_t window,
                const size_t elements,
-               ProblemType& problem) :
+               Problem<ElemType>& problem) :
       problem(problem),
       node(routes, { Neighbours::BothWays(routes), window,
           (window + 1) * routes.BothWays().size() + 1, true }, elements,
@@ -47,8 +47,8 @@ class AdpsgdWorker : public WorkerDefaults
         window * replies.size();
   }
 
-  dasgd::Node<ElemType, ProblemType>& Node() { return node; }
-  const dasgd::Node<ElemType, ProblemType>& Node() const { return node; }
+  dasgd::Node<ElemType>& Node() { return node; }
+  const dasgd::Node<ElemType>& Node() const { return node; }
 
   //! Compute one gradient, step along it, and ask a neighbour for its model.
   void Compute()
@@ -155,8 +155,8 @@ class AdpsgdWorker : public WorkerDefaults
     }
   }
 
-  ProblemType& problem;
-  dasgd::Node<ElemType, ProblemType> node;
+  Problem<ElemType>& problem;
+  dasgd::Node<ElemType> node;
   Endpoint<ElemType>& endpoint;
   Random random;
   Request request = Request::None;
@@ -171,14 +171,14 @@ struct AdpsgdTraits : AlgorithmDefaults
   static const char* Name() { return "ADPSGD"; }
   static constexpr bool averages = true;
 
-  template<typename ElemType, typename ProblemType>
+  template<typename ElemType>
   static auto Make(const Routes& routes,
                    const RunSettings& settings,
                    const Options&,
                    const size_t elements,
-                   ProblemType& problem)
+                   Problem<ElemType>& problem)
   {
-    return std::make_unique<AdpsgdWorker<ElemType, ProblemType>>(
+    return std::make_unique<AdpsgdWorker<ElemType>>(
         routes, settings.seed, settings.window, elements, problem);
   }
 

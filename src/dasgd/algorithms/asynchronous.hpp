@@ -130,12 +130,12 @@ struct Asynchronous
    * @param problem What to train (see Problem).
    * @param outcome How it ended; as far as it got, if mpi::RankLost is thrown.
    */
-  template<typename ProblemType>
+  template<typename ElemType>
   static void Run(const MpiCommunicator& comm,
                   const RunSettings& settings,
                   const Options& options,
                   const size_t elements,
-                  ProblemType& problem,
+                  Problem<ElemType>& problem,
                   Outcome& outcome)
   {
     // Alone they are all the same.
@@ -172,15 +172,14 @@ struct Asynchronous
   }
 
  private:
-  template<typename ProblemType>
+  template<typename ElemType>
   static void RunWorker(const MpiCommunicator& comm,
                         const RunSettings& settings,
                         const Options& options,
                         const size_t elements,
-                        ProblemType& problem,
+                        Problem<ElemType>& problem,
                         Outcome& outcome)
   {
-    using ElemType = typename ProblemType::ElemType;
     const Routes routes(Links(settings.topology, options, comm.Size()),
         comm.Size(), comm.Rank());
     const auto made = TraitsType::template Make<ElemType>(routes, settings,

@@ -39,7 +39,7 @@ inline size_t DasgdVectors(const Routes& routes, const size_t window)
  * rank's update is handed over, and in Receive(), where those of others are
  * applied.
  */
-template<typename ElemType, typename ProblemType>
+template<typename ElemType>
 class DasgdWorker : public WorkerDefaults
 {
  public:
@@ -53,7 +53,7 @@ class DasgdWorker : public WorkerDefaults
   DasgdWorker(const Routes& routes,
               const size_t window,
               const size_t elements,
-              ProblemType& problem,
+              Problem<ElemType>& problem,
               const WireFormat& format = WireFormat::Exact) :
       problem(problem),
       node(routes, { Neighbours::Of(routes), window,
@@ -65,8 +65,8 @@ class DasgdWorker : public WorkerDefaults
         format.Vectors(sizeof(ElemType));
   }
 
-  dasgd::Node<ElemType, ProblemType>& Node() { return node; }
-  const dasgd::Node<ElemType, ProblemType>& Node() const { return node; }
+  dasgd::Node<ElemType>& Node() { return node; }
+  const dasgd::Node<ElemType>& Node() const { return node; }
 
   //! Compute one gradient, apply it, hand it to the network.
   void Compute()
@@ -136,8 +136,8 @@ class DasgdWorker : public WorkerDefaults
   }
 
  private:
-  ProblemType& problem;
-  dasgd::Node<ElemType, ProblemType> node;
+  Problem<ElemType>& problem;
+  dasgd::Node<ElemType> node;
   Endpoint<ElemType>& endpoint;
   UpdateSums<ElemType> sums;
   size_t maxLead = 0;
@@ -149,14 +149,14 @@ struct DasgdTraits : AlgorithmDefaults
   static const char* Name() { return "DASGD"; }
   static constexpr bool formats = true;
 
-  template<typename ElemType, typename ProblemType>
+  template<typename ElemType>
   static auto Make(const Routes& routes,
                    const RunSettings& settings,
                    const Options&,
                    const size_t elements,
-                   ProblemType& problem)
+                   Problem<ElemType>& problem)
   {
-    auto worker = std::make_unique<DasgdWorker<ElemType, ProblemType>>(
+    auto worker = std::make_unique<DasgdWorker<ElemType>>(
         routes, settings.window, elements, problem, settings.format);
     worker->MaxLead() = settings.maxLead;
     return worker;

@@ -29,7 +29,7 @@ namespace dasgd {
  * computed, and as many more as it takes for that to be known to all, since
  * manifests travel with the models, one hop in each round.
  */
-template<typename ElemType, typename ProblemType>
+template<typename ElemType>
 class DpsgdWorker : public WorkerDefaults
 {
  public:
@@ -42,7 +42,7 @@ class DpsgdWorker : public WorkerDefaults
               const size_t hops,
               const size_t window,
               const size_t elements,
-              ProblemType& problem) :
+              Problem<ElemType>& problem) :
       problem(problem),
       node(routes, { Neighbours::BothWays(routes), window,
           window * mixing.Neighbours().size() + 1, true }, elements, problem),
@@ -58,8 +58,8 @@ class DpsgdWorker : public WorkerDefaults
         2 * window * mixing.Neighbours().size() + 1;
   }
 
-  dasgd::Node<ElemType, ProblemType>& Node() { return node; }
-  const dasgd::Node<ElemType, ProblemType>& Node() const { return node; }
+  dasgd::Node<ElemType>& Node() { return node; }
+  const dasgd::Node<ElemType>& Node() const { return node; }
 
   //! One gradient in each round.
   bool MayCompute() const { return !computed; }
@@ -179,8 +179,8 @@ class DpsgdWorker : public WorkerDefaults
     return true;
   }
 
-  ProblemType& problem;
-  dasgd::Node<ElemType, ProblemType> node;
+  Problem<ElemType>& problem;
+  dasgd::Node<ElemType> node;
   Endpoint<ElemType>& endpoint;
   Mixing mixing;
   size_t hops;
@@ -205,14 +205,14 @@ struct DpsgdTraits : AlgorithmDefaults
   static constexpr bool averages = true;
   static constexpr bool waits = true;
 
-  template<typename ElemType, typename ProblemType>
+  template<typename ElemType>
   static auto Make(const Routes& routes,
                    const RunSettings& settings,
                    const Options&,
                    const size_t elements,
-                   ProblemType& problem)
+                   Problem<ElemType>& problem)
   {
-    return std::make_unique<DpsgdWorker<ElemType, ProblemType>>(
+    return std::make_unique<DpsgdWorker<ElemType>>(
         routes, Mixing(settings.topology,
         routes.Ranks(), routes.Rank()), settings.topology.Hops(routes.Ranks()),
         settings.window, elements, problem);

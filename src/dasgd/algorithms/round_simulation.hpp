@@ -54,11 +54,11 @@ inline double AllreduceSeconds(const SimMachine& machine,
  * place of real ones: a round takes as long as its slowest rank, and the
  * all-reduce.
  */
-template<typename ElemType, typename ProblemType>
+template<typename ElemType>
 class RoundSimulation
 {
  public:
-  using WorkerType = RoundWorker<ElemType, ProblemType>;
+  using WorkerType = RoundWorker<ElemType>;
 
   RoundSimulation(std::vector<std::unique_ptr<WorkerType>> workersIn,
                   const size_t elements,

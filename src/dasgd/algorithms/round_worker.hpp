@@ -11,6 +11,7 @@
 #include "../core/fact.hpp"
 #include "../core/manifest.hpp"
 #include "../core/rank_report.hpp"
+#include "../run/problem.hpp"
 
 #include <cstring>
 #include <exception>
@@ -37,10 +38,8 @@ inline std::uint64_t AllreduceBytes(const size_t ranks, const size_t bytes)
  * RoundSimulation on virtual time) calls, for each round until it is Over(),
  * Compute(), gives all ranks the messages of all, then puts into Vector() of
  * each the sum over all ranks, if any of them Computed(), and calls Finish().
- *
- * @tparam ProblemType See Problem.
  */
-template<typename ElemType, typename ProblemType>
+template<typename ElemType>
 class RoundWorker
 {
  public:
@@ -54,7 +53,7 @@ class RoundWorker
               const size_t ranks,
               const size_t rank,
               const size_t elements,
-              ProblemType& problem) :
+              Problem<ElemType>& problem) :
       averaged(averaged),
       // Alone there is nothing to wait for, and nothing is judged later.
       period(ranks == 1 ? 1 : period),
@@ -266,7 +265,7 @@ class RoundWorker
   size_t ranks;
   size_t rank;
   size_t elements;
-  ProblemType& problem;
+  Problem<ElemType>& problem;
 
   //! This rank's gradients of the round, and all ranks'.
   std::vector<ManifestEntry> entries;

@@ -52,7 +52,7 @@ class ServerOptions
  * workers has its step shortened in proportion.  With MaxDistance() a gradient
  * counts only if the model has not moved farther from where it was computed.
  */
-template<typename ElemType, typename ProblemType>
+template<typename ElemType>
 class ServerWorker : public WorkerDefaults
 {
  public:
@@ -60,7 +60,7 @@ class ServerWorker : public WorkerDefaults
                const ServerOptions& options,
                const size_t window,
                const size_t elements,
-               ProblemType& problem) :
+               Problem<ElemType>& problem) :
       problem(problem),
       node(routes, { Neighbours::Of(routes), window,
           (window + 1) * routes.SendTo().size() + 1, true }, elements,
@@ -79,8 +79,8 @@ class ServerWorker : public WorkerDefaults
         window * routes.ReceiveFrom().size();
   }
 
-  dasgd::Node<ElemType, ProblemType>& Node() { return node; }
-  const dasgd::Node<ElemType, ProblemType>& Node() const { return node; }
+  dasgd::Node<ElemType>& Node() { return node; }
+  const dasgd::Node<ElemType>& Node() const { return node; }
 
   //! A worker computes only with a model that has its last gradient.
   bool MayCompute() const { return fresh; }
@@ -229,8 +229,8 @@ class ServerWorker : public WorkerDefaults
     return std::sqrt(sum);
   }
 
-  ProblemType& problem;
-  dasgd::Node<ElemType, ProblemType> node;
+  Problem<ElemType>& problem;
+  dasgd::Node<ElemType> node;
   Endpoint<ElemType>& endpoint;
   ServerOptions options;
   bool serves;
@@ -291,14 +291,14 @@ struct ServerTraits : AlgorithmDefaults
     return Topology::Graph(edges);
   }
 
-  template<typename ElemType, typename ProblemType>
+  template<typename ElemType>
   static auto Make(const Routes& routes,
                    const RunSettings& settings,
                    const Options& options,
                    const size_t elements,
-                   ProblemType& problem)
+                   Problem<ElemType>& problem)
   {
-    return std::make_unique<ServerWorker<ElemType, ProblemType>>(
+    return std::make_unique<ServerWorker<ElemType>>(
         routes, options, settings.window, elements, problem);
   }
 

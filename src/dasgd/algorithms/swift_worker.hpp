@@ -25,7 +25,7 @@ namespace dasgd {
  * between. A step changes one model only, so the mean is kept in expectation
  * and not exactly.
  */
-template<typename ElemType, typename ProblemType>
+template<typename ElemType>
 class SwiftWorker : public WorkerDefaults
 {
  public:
@@ -38,7 +38,7 @@ class SwiftWorker : public WorkerDefaults
               const size_t period,
               const size_t window,
               const size_t elements,
-              ProblemType& problem) :
+              Problem<ElemType>& problem) :
       problem(problem),
       node(routes, { Neighbours::BothWays(routes), window,
           window * mixing.Neighbours().size() + 1, true }, elements, problem),
@@ -53,8 +53,8 @@ class SwiftWorker : public WorkerDefaults
     endpoint.Counts().vectorBound = models.size() * (1 + 2 * window) + 1;
   }
 
-  dasgd::Node<ElemType, ProblemType>& Node() { return node; }
-  const dasgd::Node<ElemType, ProblemType>& Node() const { return node; }
+  dasgd::Node<ElemType>& Node() { return node; }
+  const dasgd::Node<ElemType>& Node() const { return node; }
 
   //! Compute one gradient, average if it is time to, and step along it.
   void Compute()
@@ -123,8 +123,8 @@ class SwiftWorker : public WorkerDefaults
     }
   }
 
-  ProblemType& problem;
-  dasgd::Node<ElemType, ProblemType> node;
+  Problem<ElemType>& problem;
+  dasgd::Node<ElemType> node;
   Endpoint<ElemType>& endpoint;
   Mixing mixing;
   size_t period;
@@ -161,14 +161,14 @@ struct SwiftTraits : AlgorithmDefaults
   static void Agree(const Options& options, HandshakeType& handshake)
   { handshake.Require("Period()", options.Period()); }
 
-  template<typename ElemType, typename ProblemType>
+  template<typename ElemType>
   static auto Make(const Routes& routes,
                    const RunSettings& settings,
                    const Options& options,
                    const size_t elements,
-                   ProblemType& problem)
+                   Problem<ElemType>& problem)
   {
-    return std::make_unique<SwiftWorker<ElemType, ProblemType>>(
+    return std::make_unique<SwiftWorker<ElemType>>(
         routes, Mixing(settings.topology,
         routes.Ranks(), routes.Rank()), options.Period(),
         settings.window, elements, problem);

@@ -96,17 +96,17 @@ struct Synchronous
     return complaint.empty() ? TraitsType::Complaint(options) : complaint;
   }
 
-  template<typename ProblemType>
+  template<typename ElemType>
   static void Run(const MpiCommunicator& comm,
                   const RunSettings& settings,
                   const Options& options,
                   const size_t elements,
-                  ProblemType& problem,
+                  Problem<ElemType>& problem,
                   Outcome& outcome)
   {
     try
     {
-      RoundWorker<typename ProblemType::ElemType, ProblemType> worker(
+      RoundWorker<ElemType> worker(
           TraitsType::averaged, TraitsType::Period(options), comm.Size(),
           comm.Rank(), elements, problem);
       {

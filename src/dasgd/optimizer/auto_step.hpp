@@ -15,24 +15,28 @@
 #include "common_settings.hpp"
 #include "guard.hpp"
 #include "handshake.hpp"
-#include "smoothness.hpp"
+#include "training_source.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <vector>
 
 namespace dasgd {
 
-//! What a step of 1 is to the mean over points.
-inline double StepScale(const size_t batchSize)
-{ return ensmallen::dividesStep ? 1.0 : double(batchSize); }
-
-//! The StepSize() that AutoStep stands for.
-template<typename SettingsType>
-double AutoStepSize(const SettingsType& settings,
-                    const size_t ranks,
-                    const double smoothness)
+/**
+ * The StepSize() that AutoStep stands for.
+ *
+ * @param scale What a step of 1 is to the mean over points.
+ */
+inline double AutoStepSize(const CommonSettings& settings,
+                           const size_t ranks,
+                           const double smoothness,
+                           const double scale)
 {
   const theory::StalenessPair expected = theory::ExpectedStaleness(
       settings.Topology(), ranks);
   return theory::StepLimit(smoothness, 2 * expected.average,
-      2 * expected.max) / StepScale(settings.BatchSize());
+      2 * expected.max) / scale;
 }
 
 //! How closely AutoStep looks.
@@ -61,12 +65,11 @@ inline SmoothnessOptions AdviceOptions()
  * @param caller Named in messages.
  * @return The smoothness: that of the settings, or an estimate.
  */
-template<typename SettingsType, typename FunctionType, typename MatType>
+template<typename ElemType>
 double ChooseStep(const MpiCommunicator& comm,
                   const std::string& caller,
-                  SettingsType& settings,
-                  FunctionType& function,
-                  MatType& iterate)
+                  CommonSettings& settings,
+                  TrainingSource<ElemType>& source)
 {
   double smoothness = settings.Smoothness();
   if (smoothness == 0)
@@ -77,7 +80,7 @@ double ChooseStep(const MpiCommunicator& comm,
     if (comm.Rank() == 0 || settings.Data() == Data::Sharded)
     {
       Guard(exception, [&]()
-      { mine = EstimateSmoothness(function, iterate, AutoStepOptions()); });
+      { mine = source.EstimateSmoothness(AutoStepOptions()); });
     }
     Handshake handshake;
     handshake.Problem(ExceptionText(exception));
@@ -85,7 +88,8 @@ double ChooseStep(const MpiCommunicator& comm,
     for (const double other : comm.Gather(mine))
       smoothness = std::max(smoothness, other);
   }
-  settings.StepSize() = AutoStepSize(settings, comm.Size(), smoothness);
+  settings.StepSize() = AutoStepSize(settings, comm.Size(), smoothness,
+      source.Steps().Scale(settings.BatchSize()));
   return smoothness;
 }
 
@@ -111,11 +115,10 @@ inline void PrintAdvice(const Report& report)
  *
  * @param start Where the run began, on rank 0; empty if that was not kept.
  */
-template<typename FunctionType, typename MatType>
+template<typename ElemType>
 double SmoothnessAt(const MpiCommunicator& comm,
-                    FunctionType& function,
-                    MatType& iterate,
-                    const MatType& start)
+                    TrainingSource<ElemType>& source,
+                    const std::vector<ElemType>& start)
 {
   double smoothness = 0;
   std::exception_ptr exception;
@@ -124,11 +127,12 @@ double SmoothnessAt(const MpiCommunicator& comm,
     Guard(exception, [&]()
     {
       // In place, as always; and what the run left is what the user gets.
-      const MatType left = iterate;
-      std::copy(start.begin(), start.end(), iterate.begin());
+      ElemType* const iterate = source.Iterate();
+      const std::vector<ElemType> left(iterate, iterate + source.Elements());
+      std::copy(start.begin(), start.end(), iterate);
       Guard(exception, [&]()
-      { smoothness = EstimateSmoothness(function, iterate, AdviceOptions()); });
-      std::copy(left.begin(), left.end(), iterate.begin());
+      { smoothness = source.EstimateSmoothness(AdviceOptions()); });
+      std::copy(left.begin(), left.end(), source.Iterate());
     });
   }
   comm.Broadcast(&smoothness, sizeof(smoothness));

@@ -228,9 +228,9 @@ class CommonSettings
   CommonSettings(const CommonSettings&) = default;
   CommonSettings& operator=(const CommonSettings&) = default;
 
-  template<typename TypesType>
+  template<typename AlgorithmType, typename ElemType>
   friend class Training;
-  template<typename TypesType>
+  template<typename AlgorithmType, typename ElemType>
   friend class SimulatedTraining;
 
   double stepSize;
@@ -261,6 +261,14 @@ class CommonSettings
   LiveCounts live;
   dasgd::History history;
   dasgd::Report report;
+};
+
+//! The attributes as they are now, whatever happens to the optimizer.
+class SettingsCopy : public CommonSettings
+{
+ public:
+  explicit SettingsCopy(const CommonSettings& settings) :
+      CommonSettings(settings) { }
 };
 
 } // namespace dasgd

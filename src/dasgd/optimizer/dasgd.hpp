@@ -8,7 +8,7 @@
 #ifndef DASGD_OPTIMIZER_DASGD_HPP
 #define DASGD_OPTIMIZER_DASGD_HPP
 
-#include "training.hpp"
+#include "train.hpp"
 
 namespace dasgd {
 

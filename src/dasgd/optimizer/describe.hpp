@@ -11,8 +11,8 @@
 #include "../algorithms/asynchronous.hpp"
 #include "../core/report.hpp"
 #include "../core/theory.hpp"
-#include "auto_step.hpp"
-#include "settings.hpp"
+#include "common_settings.hpp"
+#include "training_source.hpp"
 
 namespace dasgd {
 
@@ -29,11 +29,10 @@ inline const char* StepChanged()
 }
 
 //! What a report says of the settings of a run.
-template<typename AlgorithmType,
-         typename UpdatePolicyType,
-         typename DecayPolicyType>
+template<typename AlgorithmType>
 Report Describe(
-    const Settings<UpdatePolicyType, DecayPolicyType>& settings,
+    const CommonSettings& settings,
+    const StepDescription& steps,
     const typename AlgorithmType::Options& options,
     const dasgd::Topology& topology,
     const size_t ranks,
@@ -56,7 +55,7 @@ Report Describe(
   report.epochPoints = epochPoints;
   report.maxIterations = settings.MaxIterations();
   report.stepSize = settings.StepSize();
-  report.stepScale = StepScale(settings.BatchSize());
+  report.stepScale = steps.Scale(settings.BatchSize());
   if constexpr (!IsDasgd<AlgorithmType>)
   {
     report.outsideTheorem = "it covers DASGD";
@@ -67,29 +66,29 @@ Report Describe(
   report.expectedAverage = expected.average;
   report.expectedMax = expected.max;
   report.expectedFromPaper = expected.fromPaper;
-  const bool plain = std::is_same<UpdatePolicyType, ens::VanillaUpdate>::value;
-  const bool fixed = std::is_same<DecayPolicyType, ens::NoDecay>::value;
-  if (!plain || !fixed)
+  if (!steps.Vanilla())
   {
     report.outsideTheorem = "it covers plain steps of a fixed size, this run "
-        "has " + (plain ? "" : TypeName<UpdatePolicyType>()) +
-        (plain || fixed ? "" : " and ") +
-        (fixed ? "" : TypeName<DecayPolicyType>());
+        "has " + (steps.plain ? "" : steps.updatePolicy) +
+        (steps.plain || steps.fixed ? "" : " and ") +
+        (steps.fixed ? "" : steps.decayPolicy);
   }
   return report;
 }
 
 //! What is wrong with a rank's settings, or nothing.
-template<typename AlgorithmType, typename SettingsType>
+template<typename AlgorithmType>
 std::string Complaint(
-    const SettingsType& settings,
+    const CommonSettings& settings,
+    const StepDescription& steps,
     const typename AlgorithmType::Options& options,
     const size_t ranks,
     const size_t rank,
     const size_t vectorBytes,
     const size_t points)
 {
-  const std::string complaint = settings.Complaint();
+  const std::string complaint = settings.Complaint(steps.plain,
+      steps.updatePolicy);
   if (!complaint.empty())
     return complaint;
   if (!IsDasgd<AlgorithmType> && settings.UsesAutoStep())

@@ -9,85 +9,114 @@
 #ifndef DASGD_OPTIMIZER_FUNCTION_SOURCE_HPP
 #define DASGD_OPTIMIZER_FUNCTION_SOURCE_HPP
 
-#include "checkpoint_keeper.hpp"
 #include "guard.hpp"
+#include "layer_statistics.hpp"
+#include "matrix_source.hpp"
 #include "point_order.hpp"
-#include "update_step.hpp"
+#include "policy_parameters.hpp"
+#include "smoothness.hpp"
+#include "take_fingerprint.hpp"
+#include "training_types.hpp"
 
+#include <limits>
+#include <optional>
 #include <utility>
 
 namespace dasgd {
 
 /**
- * The source of one rank (see Problem); lives as long as one call of
- * Optimize().
+ * The source of one rank; lives as long as one call of Optimize().
  *
- * @tparam StepType See UpdateStep.
- * @tparam CallbacksType See Callbacks.
+ * @tparam TypesType See TrainingTypes.
  */
-template<typename OptimizerType,
-         typename FunctionType,
-         typename MatType,
-         typename StepType,
-         typename CallbacksType>
-class FunctionSource
+template<typename TypesType>
+class FunctionSource : public MatrixSource<typename TypesType::ElemType>
 {
  public:
-  using ElemType = typename MatType::elem_type;
+  using OptimizerType = typename TypesType::OptimizerType;
+  using SettingsType = typename TypesType::SettingsType;
+  using FunctionType = typename TypesType::FunctionType;
+  using MatType = typename TypesType::MatType;
+  using ElemType = typename TypesType::ElemType;
+  using UpdateType = typename TypesType::UpdateType;
+  using DecayType = typename TypesType::DecayType;
+  using StepType = typename TypesType::StepType;
 
-  //! @param name Of the algorithm, for messages.
-  //! @param decays Does each gradient of another rank count for the decay
-  //!     policy, too?
+  /**
+   * @param name Of the algorithm, for messages.
+   * @param optimizer The user's optimizer; callbacks get to see it.
+   * @param settings The same object as its base.
+   * @param function Function to minimize.
+   * @param iterate The model, in place: a network reads its parameters from
+   *     this very memory.
+   * @param callbacks The user's callbacks.
+   */
+  template<typename... CallbackTypes>
   FunctionSource(const char* name,
                  OptimizerType& optimizer,
+                 SettingsType& settings,
                  FunctionType& function,
                  MatType& iterate,
-                 MatType& gradient,
-                 StepType& step,
-                 CallbacksType& callbacks,
-                 const PointOrder<FunctionType>& order,
                  const size_t ranks,
                  const size_t rank,
-                 const bool decays) :
+                 CallbackTypes&... callbacks) :
+      MatrixSource<ElemType>(iterate),
+      settings(settings),
       name(name),
       optimizer(optimizer),
       function(function),
-      iterate(iterate),
-      gradient(gradient),
-      step(step),
-      callbacks(callbacks),
-      order(order),
+      callbacks(optimizer, function, ranks, rank, callbacks...),
       ranks(ranks),
-      rank(rank),
-      decays(decays),
-      rows(iterate.n_rows),
-      cols(iterate.n_cols)
+      rank(rank)
   { }
 
-  //! Tell callbacks that the optimization begins.  They may change the starting
-  //! point, so rank 0's goes to all after this.  What they throw comes out of
-  //! Begin().
-  void BeginOptimization()
+  // Before the run.
+
+  size_t PointsHeld() const override { return function.NumFunctions(); }
+  StepDescription Steps() const override;
+  void Require(Handshake& handshake) const override;
+  void AddTags(Checkpoint& about) const override;
+
+  void Prepare(const size_t ofRanks, const bool shortenAverages) override
   {
-    Guard(thrown, [&]()
-    {
-      callbacks.BeginOptimization(iterate);
-      if (iterate.n_rows != rows || iterate.n_cols != cols)
-      {
-        throw std::invalid_argument("a callback made the iterate " +
-            Shape(iterate) + " in BeginOptimization(), but it was " +
-            std::to_string(rows) + " x " + std::to_string(cols) +
-            "; leave its shape alone");
-      }
-    });
-    Reshape(iterate);
+    gradient.zeros(iterate.n_rows, iterate.n_cols);
+    if (!TypesType::vanilla && ofRanks > 1)
+      scratch.set_size(iterate.n_rows, iterate.n_cols);
+    MakePolicies(ofRanks, shortenAverages);
   }
 
-  //! One of these ranks from now on, after others have died; this was thrown
-  //! before that, if anything was.
+  std::uint64_t DrawSeed() override
+  {
+    return std::uint64_t(arma::randi<arma::uvec>(1, arma::distr_param(0,
+        std::numeric_limits<int>::max()))[0]);
+  }
+
+  Fingerprint TakeFingerprint(const size_t batchSize) override
+  { return dasgd::TakeFingerprint(function, iterate, batchSize); }
+
+  double EstimateSmoothness(const SmoothnessOptions& options) override
+  { return dasgd::EstimateSmoothness(function, iterate, options); }
+
+  void SetOrder(const std::uint64_t seed,
+                const bool ownNumbers,
+                const bool countAll) override
+  {
+    order.emplace(function, optimizer.Data(), seed, rank, ownNumbers);
+    decays = countAll && !TypesType::fixed;
+  }
+
+  void BeginOptimization() override;
+  bool HasCallbacks() const override { return TypesType::hasCallbacks; }
+
+  // During the run.
+
+  void Save(Checkpoint& to) override { step->Save(to); }
+  void Restore(const Checkpoint& from) override { step->Restore(from); }
+  void SaveTo(CheckpointKeeper& to) override { keeper = &to; }
+
   void Rejoin(const size_t newRanks,
               const size_t newRank,
-              const std::exception_ptr& exception)
+              const std::exception_ptr& exception) override
   {
     ranks = newRanks;
     rank = newRank;
@@ -96,10 +125,7 @@ class FunctionSource
       thrown = exception;
   }
 
-  //! Save checkpoints from now on.
-  void SaveTo(CheckpointKeeper& to) { keeper = &to; }
-
-  bool Begin(const std::uint64_t epoch)
+  bool Begin(const std::uint64_t epoch) override
   {
     if (thrown)
       std::rethrow_exception(std::exchange(thrown, nullptr));
@@ -107,75 +133,60 @@ class FunctionSource
         callbacks.BeginEpoch(iterate, size_t(epoch), 0);
   }
 
-  //! Where the model stands; there is room for one even if the user's code has
-  //! given it another shape.
-  ElemType* Iterate()
-  {
-    Reshape(iterate);
-    return iterate.memptr();
-  }
-
-  //! Where the last gradient stands, likewise.
-  ElemType* Gradient()
-  {
-    Reshape(gradient);
-    return gradient.memptr();
-  }
-
-  size_t Elements() const { return rows * cols; }
-
-  bool Evaluate(const Batch& batch, ElemType& objective)
+  bool Evaluate(const Batch& batch, ElemType& objective) override
   {
     objective = function.EvaluateWithGradient(iterate, batch.begin, gradient,
         batch.size);
-    CheckShape("the function");
+    this->CheckGradient("the function");
     const bool stop = callbacks.EvaluateWithGradient(iterate, objective,
         gradient);
-    CheckShape("a callback");
+    this->CheckGradient("a callback");
     return stop;
   }
 
-  bool TakeStep(const size_t points, ElemType* out, const ElemType*& update)
+  bool TakeStep(const size_t points,
+                ElemType* out,
+                const ElemType*& update) override
   {
     if (ranks > 1)
-      return step.ApplyAndShow(double(points), out, update);
-    step.Apply(double(points));
+      return step->ApplyAndShow(double(points), out, update);
+    step->Apply(double(points));
     return true;
   }
 
-  bool Step(const double points, const double scale)
+  bool Step(const double points, const double scale) override
   {
     if (ranks > 1)
-      return step.ApplyFinite(points, scale);
-    step.Apply(points, scale);
+      return step->ApplyFinite(points, scale);
+    step->Apply(points, scale);
     return true;
   }
 
   bool Applied(const ManifestEntry& entry,
                const double objective,
-               const std::uint64_t epoch)
+               const std::uint64_t epoch) override
   {
     // A decay policy counts the steps of all ranks, as far as they are steps
     // of this rank's model.
     for (std::uint64_t i = 0; i < entry.count && decays; ++i)
     {
       if (entry.origin != rank)
-        step.Decay();
+        step->Decay();
     }
     return callbacks.CountSteps(iterate, epoch, entry, objective);
   }
 
-  bool StepTaken()
+  bool StepTaken() override
   {
     const bool stop = callbacks.StepTaken(iterate);
-    step.Decay();
+    step->Decay();
     return stop;
   }
 
   bool EndEpoch(const std::uint64_t epoch,
                 const ElemType objective,
                 const std::uint64_t points,
-                const size_t epochPoints)
+                const size_t epochPoints) override
   {
     const bool stop = callbacks.EndEpoch(iterate, size_t(epoch),
         objective / ElemType(epochPoints));
@@ -187,13 +198,13 @@ class FunctionSource
     return stop;
   }
 
-  bool BeginEpoch(const std::uint64_t epoch, const ElemType objective)
+  bool BeginEpoch(const std::uint64_t epoch, const ElemType objective) override
   {
     const bool stop = callbacks.BeginEpoch(iterate, size_t(epoch), objective);
     return callbacks.CountHeld(iterate, epoch) || stop;
   }
 
-  void Converged(const double tolerance)
+  void Converged(const double tolerance) override
   {
     if (rank == 0)
     {
@@ -202,76 +213,72 @@ class FunctionSource
     }
   }
 
-  void Diverged(const std::uint64_t at, const char* what, const ElemType value)
+  void Diverged(const std::uint64_t at,
+                const char* what,
+                const ElemType value) override
   {
     ens::Warn << name << ": rank " << rank << ", step " << size_t(at) << ": "
         << what << " converged to " << value << "; terminating with failure.  "
         << "Try a smaller step size?" << std::endl;
   }
 
-  void BetweenSteps()
+  void BetweenSteps() override
   {
     if (keeper)
       keeper->SaveIfDue();
   }
 
-  //! How often the points were shuffled.
-  std::uint64_t Shuffles() const { return order.Shuffles(); }
-  void ShuffleTo(const std::uint64_t times) { order.ShuffleTo(times); }
+  std::uint64_t Shuffles() const override { return order->Shuffles(); }
+  void ShuffleTo(const std::uint64_t times) override
+  { order->ShuffleTo(times); }
   //! After an epoch at one rank; callbacks may have changed the setting.
-  void ShuffleOnce()
+  void ShuffleOnce() override
   {
     if (optimizer.Shuffle())
-      order.Shuffle();
+      order->Shuffle();
   }
 
-  //! Points that this rank holds.
-  size_t PointsHeld() const { return function.NumFunctions(); }
+  // After the run.
 
-  /**
-   * This rank's part of the objective over all points; if they are replicated,
-   * all ranks must have them in the same order.
-   */
-  ElemType ExactPart(const Data data, const size_t batchSize)
+  ElemType ExactPart(Data data, size_t batchSize) override;
+
+  void AgreeOnKept(const MpiCommunicator& comm,
+                   const std::uint64_t batches,
+                   std::exception_ptr& exception) override
   {
-    const size_t held = function.NumFunctions();
-    const bool divided = (data == Data::Replicated);
-    const size_t begin = divided ? Share(held, rank) : 0;
-    const size_t end = divided ? Share(held, rank + 1) : held;
-    ElemType sum = 0;
-    for (size_t i = begin; i < end; i += batchSize)
-    {
-      const size_t size = std::min(batchSize, end - i);
-      const ElemType objective = function.Evaluate(iterate, i, size);
-      sum += objective;
-      // The run is over, so it does not matter what callbacks answer.
-      (void) callbacks.Evaluate(iterate, objective);
-    }
-    return sum;
+    callbacks.Agree(comm);
+    AgreeOnStatistics(comm, function, batches, exception);
   }
+
+  void EndOptimization() override { callbacks.EndOptimization(iterate); }
+
+  void Inform(const std::string& text) override
+  { ens::Info << name << ": " << text << std::endl; }
+
+ protected:
+  //! Policies as the optimizer keeps them.
+  virtual void MakePolicies(const size_t ofRanks, const bool shortenAverages)
+  {
+    settings.template Instantiate<UpdateType, DecayType>(this->Rows(),
+        this->Cols(), ofRanks, shortenAverages);
+    UsePolicies(settings.state.update.template As<UpdateType>(),
+        settings.state.decay.template As<DecayType>());
+  }
+
+  //! Take steps with these, which must outlive the source.
+  void UsePolicies(UpdateType& update, DecayType& decay)
+  { step.emplace(optimizer, iterate, gradient, scratch, update, decay); }
+
+  //! The optimizer's attributes.
+  SettingsType& settings;
 
  private:
-  static std::string Shape(const MatType& matrix)
-  {
-    return std::to_string(matrix.n_rows) + " x " +
-        std::to_string(matrix.n_cols);
-  }
+  using MatrixSource<ElemType>::iterate;
+  using MatrixSource<ElemType>::gradient;
+  using MatrixSource<ElemType>::scratch;
 
-  //! Did somebody make the gradient another shape than the model has?
-  void CheckShape(const char* who) const
-  {
-    if (gradient.n_rows == rows && gradient.n_cols == cols)
-      return;
-    throw std::invalid_argument(std::string(who) + " made a gradient of " +
-        Shape(gradient) + ", but the iterate is " + std::to_string(rows) +
-        " x " + std::to_string(cols) + "; give it the shape of the iterate");
-  }
-
-  void Reshape(MatType& matrix) const
-  {
-    if (matrix.n_rows != rows || matrix.n_cols != cols)
-      matrix.zeros(rows, cols);
-  }
+  //! The policies and their parameters.
+  ParameterTexts PolicyTexts() const;
 
   size_t Share(const size_t points, const size_t index) const
   { return points / ranks * index + std::min(index, points % ranks); }
@@ -279,17 +286,12 @@ class FunctionSource
   const char* name;
   OptimizerType& optimizer;
   FunctionType& function;
-  MatType& iterate;
-  MatType& gradient;
-  StepType& step;
-  CallbacksType& callbacks;
-  PointOrder<FunctionType> order;
+  std::optional<StepType> step;
+  std::optional<PointOrder<FunctionType>> order;
+  typename TypesType::CallbacksType callbacks;
   size_t ranks;
   size_t rank;
-  bool decays;
-  //! The shape of the model.
-  size_t rows;
-  size_t cols;
+  bool decays = false;
   CheckpointKeeper* keeper = nullptr;
   //! Have callbacks been told of the first epoch?
   bool begun = false;
@@ -298,5 +300,7 @@ class FunctionSource
 };
 
 } // namespace dasgd
+
+#include "function_source_impl.hpp"
 
 #endif

@@ -10,25 +10,28 @@
 #define DASGD_OPTIMIZER_POLICY_PARAMETERS_HPP
 
 #include "ensmallen.hpp"
+#include "handshake.hpp"
 
 #include <cstddef>
 #include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace dasgd {
 
+//! Names of parameters, with their values.
+using ParameterTexts = std::vector<std::pair<std::string, std::string>>;
+
 /**
- * Visit the parameters of a policy, in an order that depends on its type only.
+ * The parameters of a policy, in an order that depends on its type only.
  *
  * @param name How a user reaches the policy, such as "UpdatePolicy()".
- * @param action Called with the name of each parameter and its value: a bool,
- *     a size_t or a double.
  */
-template<typename PolicyType, typename ActionType>
-void VisitParameters(const std::string& name,
-                     const PolicyType& policy,
-                     ActionType&& action)
+template<typename PolicyType>
+ParameterTexts Parameters(const std::string& name, const PolicyType& policy)
 {
+  ParameterTexts all;
   const auto visit = [&](const char* parameter, const auto& get)
   {
     if constexpr (std::is_invocable<decltype(get), const PolicyType&>::value)
@@ -36,11 +39,11 @@ void VisitParameters(const std::string& name,
       using ValueType = std::decay_t<decltype(get(policy))>;
       const std::string full = name + "." + parameter + "()";
       if constexpr (std::is_same<ValueType, bool>::value)
-        action(full, bool(get(policy)));
+        all.emplace_back(full, ExactText(bool(get(policy))));
       else if constexpr (std::is_integral<ValueType>::value)
-        action(full, size_t(get(policy)));
+        all.emplace_back(full, ExactText(size_t(get(policy))));
       else if constexpr (std::is_floating_point<ValueType>::value)
-        action(full, double(get(policy)));
+        all.emplace_back(full, ExactText(double(get(policy))));
     }
     else
     {
@@ -79,20 +82,22 @@ void VisitParameters(const std::string& name,
   DASGD_PARAMETER(V1)
   DASGD_PARAMETER(V2)
 #undef DASGD_PARAMETER
+  return all;
 }
 
 //! The same for a policy that wraps another one.
-template<typename PolicyType, typename ActionType>
-void VisitParameters(const std::string& name,
-                     const ens::GradientClipping<PolicyType>& policy,
-                     ActionType&& action)
+template<typename PolicyType>
+ParameterTexts Parameters(const std::string& name,
+                          const ens::GradientClipping<PolicyType>& policy)
 {
-  action(name + ".MinGradient()", double(policy.MinGradient()));
-  action(name + ".MaxGradient()", double(policy.MaxGradient()));
+  ParameterTexts all;
+  all.emplace_back(name + ".MinGradient()", ExactText(policy.MinGradient()));
+  all.emplace_back(name + ".MaxGradient()", ExactText(policy.MaxGradient()));
   // In ensmallen up to 3.11, UpdatePolicy() const does not compile.
-  VisitParameters(name + ".UpdatePolicy()",
-      const_cast<ens::GradientClipping<PolicyType>&>(policy).UpdatePolicy(),
-      action);
+  const ParameterTexts wrapped = Parameters(name + ".UpdatePolicy()",
+      const_cast<ens::GradientClipping<PolicyType>&>(policy).UpdatePolicy());
+  all.insert(all.end(), wrapped.begin(), wrapped.end());
+  return all;
 }
 
 } // namespace dasgd

@@ -8,8 +8,8 @@
 #ifndef DASGD_OPTIMIZER_RIVAL_HPP
 #define DASGD_OPTIMIZER_RIVAL_HPP
 
-#include "../algorithms/synchronous.hpp"
-#include "training.hpp"
+#include "rival_training.hpp"
+#include "train.hpp"
 
 namespace dasgd {
 

@@ -91,13 +91,6 @@ class Settings : public CommonSettings
   //! Modify the instantiated decay policy; check its type with Has().
   ens::Any& InstDecayPolicy() { return state.decay; }
 
-  //! What is wrong with these settings, as far as they tell; or nothing.
-  std::string Complaint() const
-  {
-    return CommonSettings::Complaint(std::is_same<UpdatePolicyType,
-        ens::VanillaUpdate>::value, TypeName<UpdatePolicyType>());
-  }
-
  protected:
   ~Settings() = default;
   Settings(const Settings&) = default;
@@ -135,25 +128,12 @@ class Settings : public CommonSettings
 
  private:
   template<typename TypesType>
-  friend class Training;
-  template<typename TypesType>
-  friend class SimulatedTraining;
+  friend class FunctionSource;
 
   UpdatePolicyType updatePolicy;
   DecayPolicyType decayPolicy;
   PolicyForRanks<UpdatePolicyType> forRanks;
   PolicyState state;
-};
-
-//! The attributes as they are now, whatever happens to the optimizer.
-template<typename UpdatePolicyType, typename DecayPolicyType>
-class SettingsCopy : public Settings<UpdatePolicyType, DecayPolicyType>
-{
- public:
-  explicit SettingsCopy(
-      const Settings<UpdatePolicyType, DecayPolicyType>& settings) :
-      Settings<UpdatePolicyType, DecayPolicyType>(settings)
-  { }
 };
 
 } // namespace dasgd

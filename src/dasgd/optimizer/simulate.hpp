@@ -13,54 +13,53 @@
 #include "../algorithms/simulation.hpp"
 #include "dasgd.hpp"
 #include "rival.hpp"
+#include "simulate_check.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
+#include <optional>
 
 namespace dasgd {
 
 /**
  * The workings of Simulate(): the phases of Optimize() for all ranks at once.
  *
- * @tparam TypesType See TrainingTypes.
+ * @tparam AlgorithmType What is run; see Asynchronous and Synchronous.
  */
-template<typename TypesType>
+template<typename AlgorithmType, typename ElemType>
 class SimulatedTraining
 {
  public:
-  using AlgorithmType = typename TypesType::AlgorithmType;
-  using OptimizerType = typename TypesType::OptimizerType;
-  using SettingsType = typename TypesType::SettingsType;
-  using FunctionType = typename TypesType::FunctionType;
-  using MatType = typename TypesType::MatType;
-  using ElemType = typename TypesType::ElemType;
-  using ProblemType = typename TypesType::ProblemType;
-
-  SimulatedTraining(OptimizerType& optimizer,
-                    SettingsType& settings,
-                    MatType& iterate,
+  /**
+   * @param settings The attributes of the user's optimizer.
+   * @param options Those that only this algorithm has.
+   * @param sources Of all ranks.
+   * @param machineIn What they run on.
+   */
+  SimulatedTraining(CommonSettings& settings,
+                    const typename AlgorithmType::Options& options,
+                    const std::vector<TrainingSource<ElemType>*>& sources,
                     const SimMachine& machineIn) :
-      optimizer(optimizer),
       settings(settings),
-      options(optimizer),
-      iterate(iterate),
-      machine(machineIn)
+      options(options),
+      machine(machineIn),
+      sources(sources),
+      steps(sources[0]->Steps()),
+      elements(sources[0]->Elements())
   {
     machine.window = settings.Window();
     machine.format = settings.WireFormat();
   }
 
-  template<typename SeparableFunctionType, typename CallbackType>
-  ElemType Optimize(std::vector<SeparableFunctionType>& functionsIn,
-                    std::vector<CallbackType>& callbacksIn)
+  //! @param result The model that all end with.
+  ElemType Optimize(ElemType* result)
   {
-    for (SeparableFunctionType& function : functionsIn)
-      functions.push_back(&static_cast<FunctionType&>(function));
     // 1. Handshake.
-    Check(callbacksIn.size());
+    Check();
     // 2. Start.
     ChooseStepSize();
-    Start(callbacksIn);
+    Start();
     // 3. to 5.: loop, facts, drain.
     RunSettings run{ settings.Topology(), machine.window };
     run.format = machine.format;
@@ -76,7 +75,7 @@ class SimulatedTraining
       simulation.Run(std::numeric_limits<std::uint64_t>::max());
     }
     // 6. Agree.
-    const std::vector<double> deviations = MakeModelsEqual();
+    const std::vector<double> deviations = MakeModelsEqual(result);
     // 7. Return.
     FillReport(simulation, deviations);
     return Return(simulation);
@@ -89,24 +88,21 @@ class SimulatedTraining
   static constexpr bool synchronous = decltype(IsSynchronous(
       static_cast<AlgorithmType*>(nullptr)))::value;
 
-  size_t Ranks() const { return functions.size(); }
+  size_t Ranks() const { return sources.size(); }
   std::uint64_t Seed() const { return settings.Seed() ? settings.Seed() : 1; }
 
-  void Check(const size_t callbackCount)
+  void Check()
   {
-    for (FunctionType* function : functions)
-      points.push_back(function->NumFunctions());
-    Refuse(settings.Complaint());
     if (!settings.CheckpointFile().empty())
     {
-      Refuse("Checkpoint() has a file, but on virtual time nothing is saved; "
-          "leave it empty.");
+      simulate::Refuse("Checkpoint() has a file, but on virtual time nothing "
+          "is saved; leave it empty.");
     }
-    Refuse(Complaint(machine, points, callbackCount, settings.Data()));
     for (size_t i = 0; i < Ranks(); ++i)
     {
-      Refuse(dasgd::Complaint<AlgorithmType>(settings, options, Ranks(), i,
-          iterate.n_elem * sizeof(ElemType), points[i]));
+      points.push_back(sources[i]->PointsHeld());
+      simulate::Refuse(Complaint<AlgorithmType>(settings, steps, options,
+          Ranks(), i, elements * sizeof(ElemType), points[i]));
     }
   }
 
@@ -114,11 +110,9 @@ class SimulatedTraining
   //! same data.
   void Estimate(const SmoothnessOptions& how)
   {
-    MatType start = iterate;
-    for (FunctionType* function : functions)
+    for (TrainingSource<ElemType>* source : sources)
     {
-      smoothness = std::max(smoothness, EstimateSmoothness(*function, start,
-          how));
+      smoothness = std::max(smoothness, source->EstimateSmoothness(how));
       if (settings.Data() == Data::Replicated)
         break;
     }
@@ -135,14 +129,14 @@ class SimulatedTraining
     {
       if (smoothness == 0)
         Estimate(AutoStepOptions());
-      settings.StepSize() = AutoStepSize(settings, Ranks(), smoothness);
+      settings.StepSize() = AutoStepSize(settings, Ranks(), smoothness,
+          steps.Scale(settings.BatchSize()));
     }
     stepSize = settings.StepSize();
   }
 
   //! All from rank 0's starting point, as callbacks leave it.
-  template<typename CallbackType>
-  void Start(std::vector<CallbackType>& callbacksIn)
+  void Start()
   {
     Division division;
     division.data = settings.Data();
@@ -155,26 +149,28 @@ class SimulatedTraining
     limits.shuffle = settings.Shuffle();
     limits.inRounds = AlgorithmType::inRounds;
 
-    iterates.assign(Ranks(), iterate);
-    gradients.assign(Ranks(), MatType(iterate.n_rows, iterate.n_cols,
-        arma::fill::zeros));
-    scratch.resize(Ranks());
+    begin.assign(sources[0]->Iterate(), sources[0]->Iterate() + elements);
     for (size_t i = 0; i < Ranks(); ++i)
     {
-      updates.emplace_back(forRanks.Choose(settings.UpdatePolicy(), Ranks(),
-          IsDasgd<AlgorithmType>), iterate.n_rows, iterate.n_cols);
-      decays.emplace_back(settings.DecayPolicy());
-      callbacks.emplace_back(optimizer, *functions[i], Ranks(), i,
-          callbacksIn[i]);
-      ranks.emplace_back(optimizer, *functions[i], iterates[i], gradients[i],
-          scratch[i], updates[i], decays[i], callbacks[i], Ranks(), i, Seed(),
-          false, false); // They share one step size, so each step counts once.
+      TrainingSource<ElemType>& source = *sources[i];
+      source.Prepare(Ranks(), IsDasgd<AlgorithmType>);
+      // They share one step size, so each step counts once for its decay.
+      source.SetOrder(Seed(), false, false);
+      ranks.emplace_back(source);
       ranks[i].Begin(RunSnapshot::Start(division, Seed()), i,
           ComputingRanks<AlgorithmType>(options, Ranks()), limits);
-      ranks[i].source.BeginOptimization();
+      source.BeginOptimization();
     }
-    for (MatType& other : iterates)
-      std::copy(iterates[0].begin(), iterates[0].end(), other.begin());
+    const std::vector<ElemType> first(sources[0]->Iterate(),
+        sources[0]->Iterate() + elements);
+    SetModels(first.data());
+  }
+
+  //! All ranks have this model.
+  void SetModels(const ElemType* model)
+  {
+    for (TrainingSource<ElemType>* source : sources)
+      std::copy(model, model + elements, source->Iterate());
   }
 
   //! The simulation of all ranks.
@@ -183,23 +179,22 @@ class SimulatedTraining
     using TraitsType = typename AlgorithmType::Traits;
     if constexpr (synchronous)
     {
-      using WorkerType = RoundWorker<ElemType, ProblemType>;
+      using WorkerType = RoundWorker<ElemType>;
       std::vector<std::unique_ptr<WorkerType>> workers;
       for (size_t i = 0; i < Ranks(); ++i)
       {
         workers.push_back(std::make_unique<WorkerType>(TraitsType::averaged,
-            TraitsType::Period(options), Ranks(), i, iterate.n_elem,
+            TraitsType::Period(options), Ranks(), i, elements,
             *ranks[i].problem));
       }
-      return RoundSimulation<ElemType, ProblemType>(std::move(workers),
-          iterate.n_elem, machine);
+      return RoundSimulation<ElemType>(std::move(workers), elements, machine);
     }
     else
     {
       const auto make = [&](const Routes& routes)
       {
         return TraitsType::template Make<ElemType>(routes, run, options,
-            iterate.n_elem, *ranks[routes.Rank()].problem);
+            elements, *ranks[routes.Rank()].problem);
       };
       using WorkerType = typename decltype(make(
           std::declval<const Routes&>()))::element_type;
@@ -239,20 +234,31 @@ class SimulatedTraining
 
   //! Where the algorithm leaves models different, make them equal; returns how
   //! far each was off.
-  std::vector<double> MakeModelsEqual()
+  std::vector<double> MakeModelsEqual(ElemType* result)
   {
-    std::vector<double> deviations(Ranks(), 0);
-    result = iterates[0];
+    size_t from = 0;
+    if constexpr (AlgorithmType::serves)
+      from = options.ServerRank();
+    std::copy(sources[from]->Iterate(), sources[from]->Iterate() + elements,
+        result);
     if constexpr (AlgorithmType::averages)
     {
       for (size_t i = 1; i < Ranks(); ++i)
-        result += iterates[i];
-      result /= ElemType(Ranks());
+        Add(result, sources[i]->Iterate(), elements);
+      for (size_t k = 0; k < elements; ++k)
+        result[k] /= ElemType(Ranks());
     }
-    if constexpr (AlgorithmType::serves)
-      result = iterates[options.ServerRank()];
-    for (size_t i = 0; i < Ranks() && !AlgorithmType::serves; ++i)
-      deviations[i] = double(arma::abs(iterates[i] - result).max());
+    std::vector<double> deviations(Ranks(), 0);
+    for (size_t i = 0; i < Ranks(); ++i)
+    {
+      const ElemType* const iterate = sources[i]->Iterate();
+      for (size_t k = 0; k < elements && !AlgorithmType::serves; ++k)
+      {
+        deviations[i] = std::max(deviations[i],
+            std::abs(double(iterate[k] - result[k])));
+      }
+    }
+    SetModels(result);
     return deviations;
   }
 
@@ -261,8 +267,8 @@ class SimulatedTraining
                   const std::vector<double>& deviations)
   {
     Report& report = settings.report;
-    report = dasgd::Describe<AlgorithmType>(settings, options,
-        settings.Topology(), Ranks(), iterate.n_elem, sizeof(ElemType),
+    report = dasgd::Describe<AlgorithmType>(settings, steps, options,
+        settings.Topology(), Ranks(), elements, sizeof(ElemType),
         ranks[0].state->EpochPoints());
     report.seconds = simulation.Seconds();
     report.stepSize = stepSize;
@@ -287,22 +293,13 @@ class SimulatedTraining
       if constexpr (synchronous)
         report.stopText = simulation.Worker(stop->origin).Text();
     }
-    if (report.reason == StopReason::NonFinite && TypesType::vanilla &&
+    if (report.reason == StopReason::NonFinite && steps.Vanilla() &&
         smoothness == 0)
-    {
-      try
-      {
-        Estimate(AdviceOptions());
-      }
-      catch (const std::exception&)
-      {
-        // Then there is no advice.
-      }
-    }
+      EstimateAtStart();
     report.smoothness = smoothness;
     report.smoothnessFrom = smoothnessFrom;
     report.objective = double(ranks[0].state->Objective(stop != nullptr,
-        stop ? *stop : Fact(), ensmallen::keepsLastObjective));
+        stop ? *stop : Fact(), steps.keepsLastObjective));
     settings.history.clear();
     if constexpr (!synchronous)
       settings.history = simulation.History();
@@ -310,16 +307,26 @@ class SimulatedTraining
       PutStaleness(HistoryStaleness(settings.history).Ranks(), report);
   }
 
+  //! The smoothness where the run began; if that fails, there is no advice.
+  void EstimateAtStart()
+  {
+    const std::vector<ElemType> end(sources[0]->Iterate(),
+        sources[0]->Iterate() + elements);
+    SetModels(begin.data());
+    std::exception_ptr ignored;
+    Guard(ignored, [&]() { Estimate(AdviceOptions()); });
+    SetModels(end.data());
+  }
+
   template<typename SimulationType>
   ElemType Return(SimulationType& simulation)
   {
-    std::copy(result.begin(), result.end(), iterate.begin());
     std::exception_ptr exception;
     for (size_t i = 0; i < Ranks(); ++i)
     {
       if (!exception)
         exception = ExceptionOf(simulation, i);
-      Guard(exception, [&]() { callbacks[i].EndOptimization(result); });
+      Guard(exception, [&]() { sources[i]->EndOptimization(); });
     }
     if (exception)
       std::rethrow_exception(exception);
@@ -327,78 +334,12 @@ class SimulatedTraining
     return ElemType(settings.report.objective);
   }
 
-  static void Refuse(const std::string& complaint)
-  {
-    if (!complaint.empty())
-      throw std::invalid_argument("dasgd::Simulate(): " + complaint);
-  }
-
-  //! What is wrong with the machine, or with what runs on it.
-  static std::string Complaint(const SimMachine& machine,
-                               const std::vector<size_t>& points,
-                               const size_t callbacks,
-                               const Data data)
-  {
-    const size_t ranks = points.size();
-    if (ranks == 0)
-      return "there are no functions; give one for each rank.";
-    if (machine.computeSeconds.size() != ranks)
-    {
-      return "computeSeconds has " +
-          std::to_string(machine.computeSeconds.size()) + " entries, but there "
-          "are " + std::to_string(ranks) + " functions; give one of each for "
-          "each rank.";
-    }
-    if (callbacks != ranks)
-    {
-      return "there are " + std::to_string(callbacks) + " callbacks and " +
-          std::to_string(ranks) + " functions; give one of each for each rank.";
-    }
-    const auto sound = [](const double value)
-    { return std::isfinite(value) && value >= 0; };
-    for (size_t i = 0; i < ranks; ++i)
-    {
-      if (data == Data::Replicated && points[i] != points[0])
-      {
-        return "rank " + std::to_string(i) + " has " +
-            std::to_string(points[i]) + " points, but rank 0 has " +
-            std::to_string(points[0]) + "; give each the same points, or set "
-            "Data() = dasgd::Data::Sharded.";
-      }
-      if (!sound(machine.computeSeconds[i]))
-      {
-        return "computeSeconds of rank " + std::to_string(i) + " is " +
-            std::to_string(machine.computeSeconds[i]) + ", but must be a "
-            "finite number of at least 0.";
-      }
-      for (size_t k = 0; k < ranks; ++k)
-      {
-        const SimLink link = (i == k) ? SimLink() : machine.link(i, k);
-        if (!sound(link.latency) || !sound(link.jitter) ||
-            !(link.bytesPerSecond > 0))
-        {
-          return "the link from rank " + std::to_string(i) + " to rank " +
-              std::to_string(k) + " must have a latency and a jitter of at "
-              "least 0 and a bandwidth above 0.";
-        }
-      }
-    }
-    if (!(machine.computeSpread >= 0 && machine.computeSpread <= 1) ||
-        !sound(machine.applySeconds) || !sound(machine.stallSeconds) ||
-        !(machine.rankBytesPerSecond > 0))
-    {
-      return "computeSpread must be from 0 to 1, applySeconds and "
-          "stallSeconds at least 0, and rankBytesPerSecond above 0.";
-    }
-    return "";
-  }
-
-  OptimizerType& optimizer;
-  SettingsType& settings;
-  typename AlgorithmType::Options options;
-  MatType& iterate;
+  CommonSettings& settings;
+  const typename AlgorithmType::Options options;
   SimMachine machine;
-  std::vector<FunctionType*> functions;
+  const std::vector<TrainingSource<ElemType>*> sources;
+  const StepDescription steps;
+  const size_t elements;
   std::vector<size_t> points;
 
   double givenStep = 0;
@@ -407,15 +348,31 @@ class SimulatedTraining
   double smoothness = 0;
   std::string smoothnessFrom;
 
-  std::vector<MatType> iterates;
-  std::vector<MatType> gradients;
-  std::vector<MatType> scratch;
+  //! Where the run began.
+  std::vector<ElemType> begin;
+  std::deque<RankTraining<ElemType>> ranks;
+};
+
+//! The source of one of many ranks: with a model and policies of its own.
+template<typename TypesType>
+class SimulatedSource : public FunctionSource<TypesType>
+{
+ public:
+  using FunctionSource<TypesType>::FunctionSource;
+
+ protected:
+  void MakePolicies(const size_t ranks, const bool shortenAverages) override
+  {
+    update.emplace(forRanks.Choose(this->settings.UpdatePolicy(), ranks,
+        shortenAverages), this->Rows(), this->Cols());
+    decay.emplace(this->settings.DecayPolicy());
+    this->UsePolicies(*update, *decay);
+  }
+
+ private:
   PolicyForRanks<typename TypesType::UpdatePolicyType> forRanks;
-  std::deque<typename TypesType::UpdateType> updates;
-  std::deque<typename TypesType::DecayType> decays;
-  std::deque<typename TypesType::CallbacksType> callbacks;
-  std::deque<RankTraining<TypesType>> ranks;
-  MatType result;
+  std::optional<typename TypesType::UpdateType> update;
+  std::optional<typename TypesType::DecayType> decay;
 };
 
 //! Simulate(), with the optimizer's settings as its base.
@@ -433,13 +390,34 @@ typename IterateType::elem_type SimulateWith(
     const SimMachine& machine,
     std::vector<CallbackType>& callbacks)
 {
-  using TypesType = TrainingTypes<typename OptimizerType::Algorithm,
-      OptimizerType, UpdatePolicyType, DecayPolicyType, SeparableFunctionType,
-      IterateType, IterateType, CallbackType>;
+  using AlgorithmType = typename OptimizerType::Algorithm;
+  using TypesType = TrainingTypes<OptimizerType, UpdatePolicyType,
+      DecayPolicyType, SeparableFunctionType, IterateType, IterateType,
+      CallbackType>;
+  using ElemType = typename TypesType::ElemType;
   TypesType::Check();
-  SimulatedTraining<TypesType> training(optimizer, settings,
-      static_cast<typename TypesType::MatType&>(iterate), machine);
-  return training.Optimize(functions, callbacks);
+  std::vector<typename TypesType::FunctionType*> wrapped;
+  std::vector<size_t> points;
+  for (SeparableFunctionType& function : functions)
+  {
+    wrapped.push_back(&static_cast<typename TypesType::FunctionType&>(
+        function));
+    points.push_back(wrapped.back()->NumFunctions());
+  }
+  simulate::Refuse(simulate::Complaint(machine, points, callbacks.size(),
+      settings.Data()));
+  std::vector<typename TypesType::MatType> iterates(functions.size(), iterate);
+  std::deque<SimulatedSource<TypesType>> sources;
+  std::vector<TrainingSource<ElemType>*> all;
+  for (size_t i = 0; i < functions.size(); ++i)
+  {
+    sources.emplace_back(AlgorithmType::Name(), optimizer, settings,
+        *wrapped[i], iterates[i], functions.size(), i, callbacks[i]);
+    all.push_back(&sources.back());
+  }
+  SimulatedTraining<AlgorithmType, ElemType> training(settings, optimizer, all,
+      machine);
+  return training.Optimize(iterate.memptr());
 }
 
 /**

@@ -13,46 +13,35 @@
 #include "blas_threads.hpp"
 #include "find_checkpoint.hpp"
 #include "gather_history.hpp"
-#include "layer_statistics.hpp"
+#include "rank_training.hpp"
 #include "shake_hands.hpp"
-#include "take_fingerprint.hpp"
-#include "training_types.hpp"
 
 #include <chrono>
 #include <memory>
+#include <optional>
 
 namespace dasgd {
 
 /**
  * One call of Optimize().
  *
- * @tparam TypesType See TrainingTypes.
+ * @tparam AlgorithmType What is run; see Asynchronous and Synchronous.
  */
-template<typename TypesType>
+template<typename AlgorithmType, typename ElemType>
 class Training
 {
  public:
-  using AlgorithmType = typename TypesType::AlgorithmType;
-  using OptimizerType = typename TypesType::OptimizerType;
-  using SettingsType = typename TypesType::SettingsType;
-  using FunctionType = typename TypesType::FunctionType;
-  using MatType = typename TypesType::MatType;
-  using ElemType = typename TypesType::ElemType;
-
   /**
    * @param comm The ranks.
-   * @param optimizer The user's optimizer; callbacks get to see it.
-   * @param settings The same object as its base.
-   * @param function Function to minimize.
-   * @param iterate Starting point (rank 0's counts); becomes the result.
+   * @param settings The attributes of the user's optimizer.
+   * @param options Those that only this algorithm has.
+   * @param source The user's function, policies and callbacks; its iterate is
+   *     the starting point (rank 0's counts) and becomes the result.
    */
-  template<typename... CallbackTypes>
   Training(MpiCommunicator& comm,
-           OptimizerType& optimizer,
-           SettingsType& settings,
-           FunctionType& function,
-           MatType& iterate,
-           CallbackTypes&... callbacks);
+           CommonSettings& settings,
+           const typename AlgorithmType::Options& options,
+           TrainingSource<ElemType>& source);
 
   //! The objective, as ens::SGD means it, over all ranks.
   ElemType Optimize()
@@ -107,6 +96,8 @@ class Training
 
   // Parts of these.
 
+  //! Remember where the run begins.
+  void KeepBegin();
   //! What this training's checkpoints say of it.
   Checkpoint Describe() const;
   //! What is of the moment in a checkpoint; false if it is not to be saved.
@@ -135,22 +126,18 @@ class Training
   static std::string Name() { return AlgorithmType::Name(); }
 
   MpiCommunicator& comm;
-  OptimizerType& optimizer;
-  SettingsType& settings;
-  FunctionType& function;
-  //! In place: a network reads its parameters from this very memory.
-  MatType& iterate;
-  typename TypesType::CallbacksType callbacks;
-  typename AlgorithmType::Options options;
+  CommonSettings& settings;
+  const typename AlgorithmType::Options options;
+  TrainingSource<ElemType>& source;
+  const StepDescription steps;
+  const size_t elements;
   //! Callbacks get to see the optimizer and may change it; all ranks go by what
   //! they agreed on, except for StepSize().
-  std::optional<SettingsCopy<typename TypesType::UpdatePolicyType,
-      typename TypesType::DecayPolicyType>> fixed;
+  std::optional<SettingsCopy> fixed;
 
   size_t firstRank;
   size_t firstRanks;
   std::chrono::steady_clock::time_point begunAt;
-  KeepRandomNumbers keep;
   size_t ranksHere = 1;
   std::optional<BlasThreads> threads;
   Topology topology;
@@ -159,17 +146,15 @@ class Training
   Agreed agreed;
   //! What went wrong in Prepare(), if anything did.
   std::exception_ptr unready;
-  MatType gradient;
-  MatType scratch;
   //! Where the run began, on rank 0, to say what was wrong if it diverges.
-  MatType begin;
+  std::vector<ElemType> begin;
   //! The checkpoint that it resumes from, as bytes and read.
   std::vector<std::uint8_t> stored;
   Checkpoint resumedFrom;
   bool resumes = false;
   Fingerprint fingerprint;
 
-  std::optional<RankTraining<TypesType>> rank;
+  RankTraining<ElemType> rank;
   CheckpointKeeper keeper;
 
   double givenStep = 0;
@@ -194,60 +179,10 @@ class Training
   std::uint64_t batches = 0;
 };
 
-//! After a training the user's topology is what it was before FitTopology().
-struct RestoredTopology
-{
-  const MpiCommunicator& comm;
-  Topology& topology;
-  Topology before;
-
-  ~RestoredTopology()
-  {
-    if (comm.Size() != comm.ParentSize())
-      topology = before;
-  }
-};
-
-/**
- * What the optimizers' Optimize() calls.
- *
- * @param optimizer The user's optimizer; callbacks get to see it.
- * @param settings The same object as its base.
- * @param function Function to minimize.
- * @param iterate Starting point (rank 0's counts); becomes the result.
- */
-template<typename AlgorithmType,
-         typename GradType,
-         typename OptimizerType,
-         typename UpdatePolicyType,
-         typename DecayPolicyType,
-         typename SeparableFunctionType,
-         typename MatType,
-         typename... CallbackTypes>
-typename MatType::elem_type Train(
-    OptimizerType& optimizer,
-    Settings<UpdatePolicyType, DecayPolicyType>& settings,
-    SeparableFunctionType& function,
-    MatType& iterate,
-    CallbackTypes&... callbacks)
-{
-  using TypesType = TrainingTypes<AlgorithmType, OptimizerType,
-      UpdatePolicyType, DecayPolicyType, SeparableFunctionType, MatType,
-      GradType, CallbackTypes...>;
-  TypesType::Check();
-  MpiCommunicator comm(settings.Communicator());
-  const mpi::UnderWay underWay;
-  const RestoredTopology restored{ comm, settings.Topology(),
-      settings.Topology() };
-  return comm.Whole([&]()
-  {
-    FitTopology(comm, AlgorithmType::Name(), settings.Topology());
-    return Training<TypesType>(comm, optimizer, settings,
-        static_cast<typename TypesType::FunctionType&>(function),
-        static_cast<typename TypesType::MatType&>(iterate),
-        callbacks...).Optimize();
-  });
-}
+#ifdef DASGD_COMPILED
+extern template class Training<DasgdAlgorithm, double>;
+extern template class Training<DasgdAlgorithm, float>;
+#endif
 
 } // namespace dasgd
 

@@ -11,73 +11,72 @@
 // In case it hasn't been included yet.
 #include "training.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <iostream>
+#include <sstream>
+#include <utility>
+
 namespace dasgd {
 
-template<typename TypesType>
-template<typename... CallbackTypes>
-Training<TypesType>::Training(MpiCommunicator& comm,
-                              OptimizerType& optimizer,
-                              SettingsType& settings,
-                              FunctionType& function,
-                              MatType& iterate,
-                              CallbackTypes&... callbacks) :
+template<typename AlgorithmType, typename ElemType>
+Training<AlgorithmType, ElemType>::Training(MpiCommunicator& comm,
+                              CommonSettings& settings,
+                              const typename AlgorithmType::Options& options,
+                              TrainingSource<ElemType>& source) :
     comm(comm),
-    optimizer(optimizer),
     settings(settings),
-    function(function),
-    iterate(iterate),
-    callbacks(optimizer, function, comm.Size(), comm.Rank(), callbacks...),
-    options(optimizer),
+    options(options),
+    source(source),
+    steps(source.Steps()),
+    elements(source.Elements()),
     firstRank(comm.Rank()),
     firstRanks(comm.Size()),
     begunAt(std::chrono::steady_clock::now()),
-    // Alone ens::SGD's shuffles are part of the program's random numbers.
-    keep(comm.Size() > 1 || (settings.seed != 0 && settings.shuffle)),
     topology(settings.topology),
+    rank(source),
     keeper(AlgorithmType::Name(),
         [this](Checkpoint& checkpoint) { return Fill(checkpoint); })
 { }
 
-template<typename TypesType>
-void Training<TypesType>::Prepare()
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::Prepare()
 {
   Guard(unready, [&]()
   {
-    held = function.NumFunctions();
+    held = source.PointsHeld();
     dasgd::History last; // It may be large.
     last.swap(settings.history);
     fixed.emplace(settings);
     last.swap(settings.history);
-    gradient.zeros(iterate.n_rows, iterate.n_cols);
-    if (!TypesType::vanilla && comm.Size() > 1)
-      scratch.set_size(iterate.n_rows, iterate.n_cols);
-    settings.template Instantiate<typename TypesType::UpdateType,
-        typename TypesType::DecayType>(iterate.n_rows, iterate.n_cols,
-        comm.Size(), IsDasgd<AlgorithmType>);
+    source.Prepare(comm.Size(), IsDasgd<AlgorithmType>);
     // To say what was wrong if the run diverges; large models do without.
-    if (TypesType::vanilla && settings.smoothness == 0 && comm.Rank() == 0 &&
-        !settings.UsesAutoStep() && iterate.n_elem <= (size_t(1) << 22))
-      begin = iterate;
+    if (steps.Vanilla() && settings.smoothness == 0 && comm.Rank() == 0 &&
+        !settings.UsesAutoStep() && elements <= (size_t(1) << 22))
+      KeepBegin();
     agreed.points.assign(1, held);
     if (!IsDasgd<AlgorithmType> || comm.Rank() != 0 ||
         settings.checkpointFile.empty())
       return;
-    fingerprint = TakeFingerprint(function, iterate, settings.batchSize);
+    fingerprint = source.TakeFingerprint(settings.batchSize);
     keeper.Lock(settings.checkpointFile);
     stored = FindCheckpoint(settings, Describe());
   });
 }
 
-template<typename TypesType>
-void Training<TypesType>::ShakeHands()
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::KeepBegin()
+{ begin.assign(source.Iterate(), source.Iterate() + elements); }
+
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::ShakeHands()
 {
-  agreed = dasgd::ShakeHands<AlgorithmType>(comm, settings, options,
-      iterate.n_rows, iterate.n_cols, held, ExceptionText(unready), ElemType(),
-      TypesType::CallbacksType::Kept());
+  agreed = dasgd::ShakeHands<AlgorithmType>(comm, settings, options, source,
+      held, ExceptionText(unready));
 }
 
-template<typename TypesType>
-void Training<TypesType>::ChooseStart()
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::ChooseStart()
 {
   if constexpr (IsDasgd<AlgorithmType>)
   {
@@ -106,13 +105,13 @@ void Training<TypesType>::ChooseStart()
     about.fingerprint = resumedFrom.fingerprint;
 }
 
-template<typename TypesType>
-Checkpoint Training<TypesType>::Describe() const
+template<typename AlgorithmType, typename ElemType>
+Checkpoint Training<AlgorithmType, ElemType>::Describe() const
 {
   Checkpoint about;
   about.algorithm = AlgorithmType::Name();
-  about.rows = iterate.n_rows;
-  about.cols = iterate.n_cols;
+  about.rows = source.Rows();
+  about.cols = source.Cols();
   about.elementBytes = sizeof(ElemType);
   about.data = settings.data;
   about.sharing = settings.sharing;
@@ -120,59 +119,51 @@ Checkpoint Training<TypesType>::Describe() const
   about.held.assign(agreed.points.begin(), agreed.points.end());
   about.givenStep = about.stepSize = settings.stepSize;
   about.fingerprint = fingerprint;
-  AddTags(settings, about);
+  source.AddTags(about);
   return about;
 }
 
-template<typename TypesType>
-void Training<TypesType>::Start()
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::Start()
 {
   ranksHere = (comm.Size() > 1) ? comm.RanksHere() : 1;
   threads.emplace(ranksHere);
   if (resumes)
   {
-    std::memcpy(iterate.memptr(), resumedFrom.vectors[0],
+    std::memcpy(source.Iterate(), resumedFrom.vectors[0],
         size_t(resumedFrom.VectorBytes()));
   }
   else if (comm.Size() > 1)
-    comm.Broadcast(iterate.memptr(), iterate.n_elem * sizeof(ElemType));
+    comm.Broadcast(source.Iterate(), elements * sizeof(ElemType));
   if (comm.Size() > 1 && settings.data == Data::Replicated)
-  {
-    CompareData(comm, TakeFingerprint(function, iterate, settings.batchSize),
-        Name());
-  }
+    CompareData(comm, source.TakeFingerprint(settings.batchSize), Name());
   ChooseStepSize();
 
-  rank.emplace(optimizer, function, iterate, gradient, scratch,
-      settings.state.update.template As<typename TypesType::UpdateType>(),
-      settings.state.decay.template As<typename TypesType::DecayType>(),
-      callbacks, comm.Size(), comm.Rank(), keeper.About().seed,
-      comm.Size() == 1 && settings.seed == 0, IsDasgd<AlgorithmType> &&
-      !std::is_same<typename TypesType::DecayPolicyType,
-          ens::NoDecay>::value);
-  rank->Begin(keeper.About(), comm.Rank(), Computing(), Limits());
+  source.SetOrder(keeper.About().seed, comm.Size() == 1 && settings.seed == 0,
+      IsDasgd<AlgorithmType>);
+  rank.Begin(keeper.About(), comm.Rank(), Computing(), Limits());
   if (resumes)
   {
-    rank->step.Restore(resumedFrom);
+    source.Restore(resumedFrom);
     stored = std::vector<std::uint8_t>(); // Its vectors have been copied.
     SayResumed();
   }
 
   const RankReport nothing;
   settings.live.counts = &nothing;
-  rank->source.BeginOptimization();
+  source.BeginOptimization();
   settings.live.counts = nullptr;
   for (const std::uint64_t other : comm.Gather(
-      std::uint64_t(TypesType::hasCallbacks)))
+      std::uint64_t(source.HasCallbacks())))
     anyCallbacks = anyCallbacks || other != 0;
   if (comm.Size() > 1 && anyCallbacks)
-    comm.Broadcast(iterate.memptr(), iterate.n_elem * sizeof(ElemType));
+    comm.Broadcast(source.Iterate(), elements * sizeof(ElemType));
   if (!begin.empty())
-    begin = iterate;
+    KeepBegin();
 }
 
-template<typename TypesType>
-void Training<TypesType>::ChooseStepSize()
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::ChooseStepSize()
 {
   Checkpoint& about = keeper.About();
   givenStep = settings.stepSize;
@@ -185,21 +176,24 @@ void Training<TypesType>::ChooseStepSize()
     smoothness = about.smoothness;
     smoothnessFrom = "estimated at the start";
     if (resumedFrom.held.size() != comm.Size())
-      settings.stepSize = AutoStepSize(settings, comm.Size(), smoothness);
+    {
+      settings.stepSize = AutoStepSize(settings, comm.Size(), smoothness,
+          steps.Scale(settings.batchSize));
+    }
   }
   if (settings.UsesAutoStep())
   {
     if (smoothness == 0)
       smoothnessFrom = "estimated at the start";
     smoothness = ChooseStep(comm, Name() + "::Optimize(), AutoStep", settings,
-        function, iterate);
+        source);
   }
   stepSize = settings.stepSize;
   about.smoothness = smoothness;
 }
 
-template<typename TypesType>
-RunLimits Training<TypesType>::Limits() const
+template<typename AlgorithmType, typename ElemType>
+RunLimits Training<AlgorithmType, ElemType>::Limits() const
 {
   RunLimits limits;
   limits.maxIterations = fixed->maxIterations;
@@ -209,8 +203,8 @@ RunLimits Training<TypesType>::Limits() const
   return limits;
 }
 
-template<typename TypesType>
-void Training<TypesType>::SayResumed() const
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::SayResumed() const
 {
   // Said aloud: it must not surprise anybody.
   if (comm.Rank() != 0)
@@ -233,24 +227,24 @@ void Training<TypesType>::SayResumed() const
   std::cerr << line.str() + ".\n" << std::flush;
 }
 
-template<typename TypesType>
-bool Training<TypesType>::Fill(Checkpoint& checkpoint)
+template<typename AlgorithmType, typename ElemType>
+bool Training<AlgorithmType, ElemType>::Fill(Checkpoint& checkpoint)
 {
-  checkpoint.Run() = rank->state->Snapshot();
-  rank->step.Save(checkpoint);
+  checkpoint.Run() = rank.state->Snapshot();
+  source.Save(checkpoint);
   // Models that are not finite are not worth to be resumed from.
-  return AllFinite(iterate.memptr(), iterate.n_elem);
+  return AllFinite(source.Iterate(), elements);
 }
 
-template<typename TypesType>
-void Training<TypesType>::Recover()
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::Recover()
 {
   Survivor mine;
   mine.firstRank = firstRank;
-  mine.gradients = rank->state->Gradients();
-  mine.version = rank->state->Version();
-  mine.held = rank->source.PointsHeld();
-  mine.shuffles = rank->source.Shuffles();
+  mine.gradients = rank.state->Gradients();
+  mine.version = rank.state->Version();
+  mine.held = source.PointsHeld();
+  mine.shuffles = source.Shuffles();
   std::vector<Survivor> survivors;
   for (const std::string& bytes : comm.Gather(mine.Bytes()))
     survivors.push_back(Survivor::FromBytes(bytes));
@@ -273,15 +267,15 @@ void Training<TypesType>::Recover()
   about.Run() = recovery.Begin(from);
   about.seconds = from.seconds;
   about.staleness = from.staleness;
-  std::memcpy(iterate.memptr(), from.vectors[0], size_t(from.VectorBytes()));
+  std::memcpy(source.Iterate(), from.vectors[0], size_t(from.VectorBytes()));
   FitTopology(comm, Name(), settings.topology);
   topology = settings.topology;
-  rank->Rejoin(about, comm.Rank(), Computing(), Limits(), outcome.exception);
+  rank.Rejoin(about, comm.Rank(), Computing(), Limits(), outcome.exception);
   SayRecovered();
 }
 
-template<typename TypesType>
-void Training<TypesType>::SayRecovered() const
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::SayRecovered() const
 {
   if (comm.Rank() != 0)
     return;
@@ -292,20 +286,19 @@ void Training<TypesType>::SayRecovered() const
   std::cerr << line.str() << std::flush;
 }
 
-template<typename TypesType>
-void Training<TypesType>::Run()
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::Run()
 {
   keeper.Begin(&settings.live.counts);
   if (IsDasgd<AlgorithmType> && !keeper.IsOpen() && comm.Rank() == 0 &&
       !fixed->checkpointFile.empty())
   {
     keeper.Open(fixed->checkpointFile, fixed->checkpointEvery);
-    rank->source.SaveTo(keeper);
-    if (TypesType::StepType::Forgets())
+    source.SaveTo(keeper);
+    if (steps.forgets)
     {
       std::cerr << Name() << ": checkpoints do not hold the state of the "
-          << "update policy "
-          << TypeName<typename TypesType::UpdatePolicyType>()
+          << "update policy " << steps.updatePolicy
           << "; it starts afresh after a resume." << std::endl;
     }
   }
@@ -326,8 +319,7 @@ void Training<TypesType>::Run()
   outcome.counts.staleness = run.staleness;
   try
   {
-    AlgorithmType::Run(comm, run, options, iterate.n_elem, *rank->problem,
-        outcome);
+    AlgorithmType::Run(comm, run, options, elements, *rank.problem, outcome);
   }
   catch (...)
   {
@@ -338,44 +330,38 @@ void Training<TypesType>::Run()
   batches += outcome.counts.computed;
 }
 
-template<typename TypesType>
-void Training<TypesType>::Agree()
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::Agree()
 {
   AgreeOnStop(comm, outcome);
-  const std::vector<double> steps = comm.Gather(settings.stepSize);
-  stepChanged = std::any_of(steps.begin(), steps.end(),
+  const std::vector<double> sizes = comm.Gather(settings.stepSize);
+  stepChanged = std::any_of(sizes.begin(), sizes.end(),
       [&](const double other) { return other != stepSize; });
   // As with ens::SGD, the next Optimize() begins with the step that decay or a
   // callback has left; ranks may have decayed it differently often.
-  settings.stepSize = steps.front();
+  settings.stepSize = sizes.front();
   outcome.counts.deviation = std::max(outcome.counts.deviation,
-      CopyFromRoot(comm, iterate.memptr(), iterate.n_elem));
-  objective = rank->state->Objective(outcome.stopped, outcome.stop,
-      ensmallen::keepsLastObjective);
+      CopyFromRoot(comm, source.Iterate(), elements));
+  objective = rank.state->Objective(outcome.stopped, outcome.stop,
+      steps.keepsLastObjective);
 
   const bool failed = Failed();
   SaveLast(failed);
   AgreeOnObjective(failed);
   if (comm.Size() > 1)
-  {
-    callbacks.Agree(comm);
-    AgreeOnStatistics(comm, function, batches, outcome.exception);
-  }
+    source.AgreeOnKept(comm, batches, outcome.exception);
   Guard(outcome.exception, [&]()
   {
     if (!std::exchange(endTold, true))
-      callbacks.EndOptimization(iterate);
+      source.EndOptimization();
   });
   // Callbacks may have changed the result.
   if (comm.Size() > 1 && anyCallbacks)
-  {
-    comm.Broadcast(rank->source.Iterate(), iterate.n_elem *
-        sizeof(ElemType));
-  }
+    comm.Broadcast(source.Iterate(), elements * sizeof(ElemType));
 }
 
-template<typename TypesType>
-void Training<TypesType>::SaveLast(const bool failed)
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::SaveLast(const bool failed)
 {
   if (!keeper.IsOpen())
     return;
@@ -393,23 +379,23 @@ void Training<TypesType>::SaveLast(const bool failed)
   });
 }
 
-template<typename TypesType>
-void Training<TypesType>::AgreeOnObjective(const bool failed)
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::AgreeOnObjective(const bool failed)
 {
   if (fixed->data == Data::Replicated && comm.Size() > 1)
   {
     // Ranks may have shuffled differently often; after this their data is in
     // one order again, for the objective and for the next training.
     std::uint64_t shuffles = 0;
-    for (const std::uint64_t other : comm.Gather(rank->source.Shuffles()))
+    for (const std::uint64_t other : comm.Gather(source.Shuffles()))
       shuffles = std::max(shuffles, other);
-    Guard(outcome.exception, [&]() { rank->source.ShuffleTo(shuffles); });
+    Guard(outcome.exception, [&]() { source.ShuffleTo(shuffles); });
   }
   if (fixed->exactObjective && !failed)
   {
     ElemType part = 0;
     Guard(outcome.exception, [&]()
-    { part = rank->source.ExactPart(fixed->data, fixed->batchSize); });
+    { part = source.ExactPart(fixed->data, fixed->batchSize); });
     objective = 0;
     for (const double other : comm.Gather(double(part)))
       objective += ElemType(other);
@@ -421,13 +407,12 @@ void Training<TypesType>::AgreeOnObjective(const bool failed)
   }
 }
 
-template<typename TypesType>
-void Training<TypesType>::GatherReport()
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::GatherReport()
 {
   Report& report = settings.report;
-  report = dasgd::Describe<AlgorithmType>(*fixed, options, topology,
-      comm.Size(), iterate.n_elem, sizeof(ElemType),
-      rank->state->EpochPoints());
+  report = dasgd::Describe<AlgorithmType>(*fixed, steps, options, topology,
+      comm.Size(), elements, sizeof(ElemType), rank.state->EpochPoints());
   report.maxIterations = fixed->maxIterations;
   report.threads = BlasThreads::InUse();
   report.objective = double(objective);
@@ -439,10 +424,10 @@ void Training<TypesType>::GatherReport()
   report.smoothnessFrom = smoothnessFrom;
   // Only into the report: if a rank dies in it, some have the estimate and
   // others do not, and all must decide alike when they recover.
-  if (TypesType::vanilla && smoothness == 0 && outcome.stopped &&
+  if (steps.Vanilla() && smoothness == 0 && outcome.stopped &&
       outcome.stop.reason == StopReason::NonFinite)
   {
-    report.smoothness = SmoothnessAt(comm, function, iterate, begin);
+    report.smoothness = SmoothnessAt(comm, source, begin);
     if (report.smoothness > 0)
       report.smoothnessFrom = "estimated at the start";
   }
@@ -465,8 +450,8 @@ void Training<TypesType>::GatherReport()
     GatherHistory(comm, *history, settings.history, report);
 }
 
-template<typename TypesType>
-void Training<TypesType>::ShareCheckpointNews(Report& report)
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::ShareCheckpointNews(Report& report)
 {
   const std::string mine = fixed->checkpointFile + '\n' +
       std::to_string(keeper.Written()) + '\n' +
@@ -478,8 +463,8 @@ void Training<TypesType>::ShareCheckpointNews(Report& report)
   std::getline(root, report.checkpointProblem);
 }
 
-template<typename TypesType>
-void Training<TypesType>::GatherCounts(Report& report)
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::GatherCounts(Report& report)
 {
   const double seconds = std::chrono::duration<double>(
       std::chrono::steady_clock::now() - begunAt).count();
@@ -509,8 +494,8 @@ void Training<TypesType>::GatherCounts(Report& report)
   }
 }
 
-template<typename TypesType>
-typename TypesType::ElemType Training<TypesType>::Return()
+template<typename AlgorithmType, typename ElemType>
+ElemType Training<AlgorithmType, ElemType>::Return()
 {
   if (fixed->UsesAutoStep())
     settings.stepSize = givenStep;
@@ -526,8 +511,8 @@ typename TypesType::ElemType Training<TypesType>::Return()
     PrintAdvice(settings.report);
   if (comm.Rank() == 0 && !outcome.stopped)
   {
-    ens::Info << Name() << ": maximum iterations (" << fixed->maxIterations
-        << ") reached; terminating optimization." << std::endl;
+    source.Inform("maximum iterations (" + std::to_string(
+        fixed->maxIterations) + ") reached; terminating optimization.");
   }
   return objective;
 }

@@ -61,11 +61,11 @@ struct WorkerDefaults
  * becomes a fact, gradients are counted, and a rank that has no work left says
  * so.
  */
-template<typename ElemType, typename ProblemTypeIn>
+template<typename ElemType>
 class Node
 {
  public:
-  using ProblemType = ProblemTypeIn;
+  using ProblemType = Problem<ElemType>;
   using EndpointType = dasgd::Endpoint<ElemType>;
 
   Node(const Routes& routes,

@@ -10,6 +10,7 @@
 #define DASGD_RUN_PROBLEM_HPP
 
 #include "../core/vector_ops.hpp"
+#include "gradient_source.hpp"
 #include "run_state.hpp"
 
 namespace dasgd {
@@ -17,43 +18,16 @@ namespace dasgd {
 /**
  * The problem of one rank.  It decides what is counted, judged and asked for,
  * and when; all that belongs to the user is done by the source.
- *
- * @tparam SourceType Computes gradients and takes steps; see FunctionSource for
- *     the production one.  Its functions may throw.  It has
- *
- *  - `ElemType* Iterate()`, `ElemType* Gradient()`, `size_t Elements()`: where
- *    model and gradient are; the user's code may have moved them.
- *  - `bool Evaluate(const Batch&, ElemType& objective)`: compute the gradient
- *    of a batch at the iterate.  Like all functions below that return bool and
- *    are not described otherwise: true asks to stop.
- *  - `bool TakeStep(size_t points, ElemType* out, const ElemType*& update)`:
- *    apply the update of the gradient to the iterate, and say where that update
- *    stands: in `out` unless that is null.  False if it is not finite.
- *  - `bool Step(double points, double scale)`: apply the update of the gradient
- *    as it stands, which is one of so many points, with the step size times
- *    `scale`.  False if the result is not finite.
- *  - `void ShuffleTo(uint64_t)`, `void ShuffleOnce()`: the order of points.
- *  - `bool Begin(uint64_t epoch)`, `bool Applied(const ManifestEntry&, double
- *    objective, uint64_t epoch)`, `bool StepTaken()`, `bool EndEpoch(uint64_t
- *    epoch, ElemType objective, uint64_t points, size_t epochPoints)`, `bool
- *    BeginEpoch(uint64_t epoch, ElemType objective)`: what callbacks are told.
- *  - `void Diverged(uint64_t step, const char* what, ElemType value)`,
- *    `void Converged(double tolerance)`: for messages.
- *  - `void BetweenSteps()`: a step or a frame has been applied completely.
  */
-template<typename ElemTypeIn, typename SourceTypeIn>
+template<typename ElemType>
 class Problem
 {
  public:
-  using ElemType = ElemTypeIn;
-  using SourceType = SourceTypeIn;
-
-  Problem(RunState<ElemType>& state, SourceType& source) :
+  Problem(RunState<ElemType>& state, GradientSource<ElemType>& source) :
       state(state), source(source) { }
 
   RunState<ElemType>& State() { return state; }
   const RunState<ElemType>& State() const { return state; }
-  SourceType& Source() { return source; }
 
   //! The run begins.  Only exceptions of the user's code come out.
   void Begin()
@@ -96,7 +70,7 @@ class Problem
     return true;
   }
 
-  //! Apply the update of the last gradient; see SourceType.
+  //! Apply the update of the last gradient; see GradientSource.
   bool TakeStep(ElemType* out, const ElemType*& update)
   { return Finite(source.TakeStep(BatchPoints(), out, update)); }
 
@@ -170,7 +144,7 @@ class Problem
   }
 
   RunState<ElemType>& state;
-  SourceType& source;
+  GradientSource<ElemType>& source;
   std::uint64_t steps = 0;
 };
 

@@ -1,0 +1,92 @@
+/**
+ * @file simulate_check.hpp
+ *
+ * What Simulate() asks of the machine that is described to it.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_OPTIMIZER_SIMULATE_CHECK_HPP
+#define DASGD_OPTIMIZER_SIMULATE_CHECK_HPP
+
+#include "../algorithms/sim_machine.hpp"
+#include "../core/work.hpp"
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace dasgd {
+namespace simulate {
+
+//! Throw if there is a complaint.
+inline void Refuse(const std::string& complaint)
+{
+  if (!complaint.empty())
+    throw std::invalid_argument("dasgd::Simulate(): " + complaint);
+}
+
+//! What is wrong with the machine, or with what runs on it.
+inline std::string Complaint(const SimMachine& machine,
+                             const std::vector<size_t>& points,
+                             const size_t callbacks,
+                             const Data data)
+{
+  const size_t ranks = points.size();
+  if (ranks == 0)
+    return "there are no functions; give one for each rank.";
+  if (machine.computeSeconds.size() != ranks)
+  {
+    return "computeSeconds has " +
+        std::to_string(machine.computeSeconds.size()) + " entries, but there "
+        "are " + std::to_string(ranks) + " functions; give one of each for "
+        "each rank.";
+  }
+  if (callbacks != ranks)
+  {
+    return "there are " + std::to_string(callbacks) + " callbacks and " +
+        std::to_string(ranks) + " functions; give one of each for each rank.";
+  }
+  const auto sound = [](const double value)
+  { return std::isfinite(value) && value >= 0; };
+  for (size_t i = 0; i < ranks; ++i)
+  {
+    if (data == Data::Replicated && points[i] != points[0])
+    {
+      return "rank " + std::to_string(i) + " has " +
+          std::to_string(points[i]) + " points, but rank 0 has " +
+          std::to_string(points[0]) + "; give each the same points, or set "
+          "Data() = dasgd::Data::Sharded.";
+    }
+    if (!sound(machine.computeSeconds[i]))
+    {
+      return "computeSeconds of rank " + std::to_string(i) + " is " +
+          std::to_string(machine.computeSeconds[i]) + ", but must be a "
+          "finite number of at least 0.";
+    }
+    for (size_t k = 0; k < ranks; ++k)
+    {
+      const SimLink link = (i == k) ? SimLink() : machine.link(i, k);
+      if (!sound(link.latency) || !sound(link.jitter) ||
+          !(link.bytesPerSecond > 0))
+      {
+        return "the link from rank " + std::to_string(i) + " to rank " +
+            std::to_string(k) + " must have a latency and a jitter of at "
+            "least 0 and a bandwidth above 0.";
+      }
+    }
+  }
+  if (!(machine.computeSpread >= 0 && machine.computeSpread <= 1) ||
+      !sound(machine.applySeconds) || !sound(machine.stallSeconds) ||
+      !(machine.rankBytesPerSecond > 0))
+  {
+    return "computeSpread must be from 0 to 1, applySeconds and "
+        "stallSeconds at least 0, and rankBytesPerSecond above 0.";
+  }
+  return "";
+}
+
+} // namespace simulate
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,92 @@
+/**
+ * @file gradient_source.hpp
+ *
+ * What computes gradients and takes steps, as the algorithms see it.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_RUN_GRADIENT_SOURCE_HPP
+#define DASGD_RUN_GRADIENT_SOURCE_HPP
+
+#include "../core/manifest.hpp"
+#include "../core/work.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dasgd {
+
+/**
+ * All that belongs to the user: function, update policy and callbacks.  So that
+ * algorithms are compiled once, whatever those are, they reach them through
+ * this interface; a gradient costs a few virtual calls.  FunctionSource is the
+ * production one.
+ *
+ * Everything here may throw.  Functions that return bool and are not described
+ * otherwise return true to ask for a stop.
+ */
+template<typename ElemType>
+class GradientSource
+{
+ public:
+  virtual ~GradientSource() = default;
+
+  //! Where the model is; the user's code may have moved it.
+  virtual ElemType* Iterate() = 0;
+  //! Where the last gradient is, likewise.
+  virtual ElemType* Gradient() = 0;
+  //! Elements of each.
+  virtual size_t Elements() const = 0;
+
+  //! Compute the gradient of a batch at the iterate.
+  virtual bool Evaluate(const Batch& batch, ElemType& objective) = 0;
+
+  /**
+   * Apply the update of the gradient to the iterate, and say where that update
+   * stands.
+   *
+   * @param points Of the gradient.
+   * @param out Where the update is to stand, or null.
+   * @return False if the update is not finite.
+   */
+  virtual bool TakeStep(size_t points,
+                        ElemType* out,
+                        const ElemType*& update) = 0;
+
+  //! Apply the update of the gradient as it stands, which is one of so many
+  //! points, with the step size times `scale`.  False if the result is not
+  //! finite.
+  virtual bool Step(double points, double scale) = 0;
+
+  //! Shuffle the points until it was done so often.
+  virtual void ShuffleTo(std::uint64_t times) = 0;
+  //! Shuffle the points after an epoch at one rank.
+  virtual void ShuffleOnce() = 0;
+
+  // What callbacks are told.
+
+  virtual bool Begin(std::uint64_t epoch) = 0;
+  virtual bool Applied(const ManifestEntry& entry,
+                       double objective,
+                       std::uint64_t epoch) = 0;
+  virtual bool StepTaken() = 0;
+  virtual bool EndEpoch(std::uint64_t epoch,
+                        ElemType objective,
+                        std::uint64_t points,
+                        size_t epochPoints) = 0;
+  virtual bool BeginEpoch(std::uint64_t epoch, ElemType objective) = 0;
+
+  // For messages.
+
+  virtual void Diverged(std::uint64_t step,
+                        const char* what,
+                        ElemType value) = 0;
+  virtual void Converged(double tolerance) = 0;
+
+  //! A step or a frame has been applied completely.
+  virtual void BetweenSteps() = 0;
+};
+
+} // namespace dasgd
+
+#endif
