@@ -40,6 +40,8 @@ struct Case
   std::string topology = "complete";
   size_t window = 2;
   size_t maxLead = 0;
+  //! Which ranks exchange while they compute, a bit for each of the first 64.
+  std::uint64_t overlap = 0;
   std::string format = "exact";
   size_t ranks = 2;
   size_t elements = 3;
@@ -63,12 +65,14 @@ struct Case
   std::vector<double> start;
 
   bool Computes(const size_t rank) const { return !served || rank != server; }
+  bool Overlaps(const size_t rank) const
+  { return ((overlap >> (rank % 64)) & 1) != 0; }
 
   std::string Text() const
   {
     std::ostringstream out;
-    out << topology << ", window " << window << ", lead " << maxLead << ", "
-        << format << ", " << ranks
+    out << topology << ", window " << window << ", lead " << maxLead
+        << ", overlap " << overlap << ", " << format << ", " << ranks
         << " ranks, " << elements << " elements, " << ToString(data) << ", " << ToString(sharing) << ", "
         << points << " points, batch " << batchSize << ", max "
         << maxIterations << ", event " << int(event) << " on rank "
@@ -320,8 +324,11 @@ Ending EndingOf(const WorkerType& worker,
   const auto& endpoint = worker.Node().Endpoint();
   Ending ending;
   ending.iterate = rank.iterate;
-  ending.version = endpoint.Version();
-  ending.counts = endpoint.Counts();
+  // Rivals announce a gradient before they apply it; if they fail in between,
+  // it is not in the model.
+  ending.version = WorkerType::mayOverlap ? rank.state.Version() :
+      endpoint.Known();
+  ending.counts = worker.Node().Counts();
   ending.counts.peakVectors = peakVectors;
   ending.stopped = (endpoint.Stop() != nullptr);
   if (ending.stopped)
@@ -512,6 +519,12 @@ inline Case RandomCase(Random& random, const size_t ranks)
     case 2:
       script.format = "topk:" + std::to_string(random.Uniform(0.01, 1));
       break;
+    default: break;
+  }
+  switch (random.Below(4))
+  {
+    case 0: script.overlap = ~std::uint64_t(0); break;
+    case 1: script.overlap = random.Next(); break;
     default: break;
   }
   return script;

@@ -77,7 +77,8 @@ bool Given(const int argc, char** argv, const char* option)
 
 int main(int argc, char** argv)
 {
-  MPI_Init(&argc, &argv);
+  int threads = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &threads);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 
   // The order must be the same on all ranks, so nothing may be left to chance

@@ -74,6 +74,8 @@ std::vector<Ending> Play(const MpiCommunicator& comm,
   RunSettings settings{ topology, script.window };
   settings.format = script.format;
   settings.maxLead = script.maxLead;
+  // A history is one of a single thread.
+  settings.overlap = script.Overlaps(comm.Rank()) && !history;
   const Routes routes(Asynchronous<TraitsType>::Links(topology, options,
       comm.Size()), comm.Size(), comm.Rank());
   const auto made = TraitsType::template Make<double>(routes, settings, options,
@@ -101,7 +103,7 @@ std::vector<Ending> Play(const MpiCommunicator& comm,
     received = script.window * (endpoint.ReceiveFrom().size() -
         transport.Borrowed());
   }
-  const Ending mine = EndingOf(worker, rank, endpoint.Pool().Peak() +
+  const Ending mine = EndingOf(worker, rank, PeakVectors(worker) +
       received + settings.format.Vectors(sizeof(double)));
   if (history)
   {

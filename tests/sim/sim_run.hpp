@@ -19,8 +19,7 @@
 
 namespace conformance {
 
-using SimulationType = Simulation<double,
-    DasgdWorker<double>>;
+using SimulationType = Simulation<double, DasgdWorker<double>>;
 
 //! All ranks of a case.
 using ScriptedRanks = std::vector<std::unique_ptr<ScriptedRank>>;
@@ -43,7 +42,8 @@ inline std::unique_ptr<SimulationType> Simulate(const Case& script,
       {
         auto worker = std::make_unique<DasgdWorker<double>>(
             routes, machine.window, script.elements,
-            ranks[routes.Rank()]->problem, machine.format);
+            ranks[routes.Rank()]->problem, machine.format,
+            script.Overlaps(routes.Rank()));
         worker->MaxLead() = script.maxLead;
         return worker;
       });
@@ -141,6 +141,8 @@ inline SimRun Draw(const std::uint64_t seed)
   machine.computeSpread = random.Chance(0.5) ? 0 : 0.9;
   machine.applySeconds = scale * (random.Chance(0.5) ? 0 :
       random.Uniform(0, 0.5));
+  machine.relaySeconds = scale * (random.Chance(0.5) ? 0 :
+      random.Uniform(0, 2));
   machine.stallChance = random.Chance(0.3) ? 0.05 : 0;
   machine.stallSeconds = scale * 50;
   const double latency = scale * (random.Chance(0.5) ? 0.01 :

@@ -43,7 +43,7 @@ class AdpsgdWorker : public WorkerDefaults
       random(Mix(seed, routes.Rank())),
       replies(routes.BothWays().size())
   {
-    endpoint.Counts().vectorBound = endpoint.MaxBuffers() +
+    node.Counts().vectorBound = endpoint.MaxBuffers() +
         window * replies.size();
   }
 
@@ -53,13 +53,13 @@ class AdpsgdWorker : public WorkerDefaults
   //! Compute one gradient, step along it, and ask a neighbour for its model.
   void Compute()
   {
-    endpoint.BeginStep();
+    node.BeginStep();
     node.Guard([&]()
     {
       ManifestEntry entry;
       if (problem.Compute(entry))
       {
-        endpoint.Announce(entry, nullptr, problem.BatchPoints());
+        node.Announce(entry, nullptr, problem.BatchPoints());
         problem.Step(double(problem.BatchPoints()));
         node.ApplyOwn(entry);
       }
@@ -75,7 +75,7 @@ class AdpsgdWorker : public WorkerDefaults
 
   void Receive(const std::uint8_t* bytes, const size_t size, const size_t from)
   {
-    endpoint.Read(bytes, size, from);
+    endpoint.Read(bytes, size);
     const DecodedFrame<ElemType>& frame = endpoint.Frame();
     if (frame.vector && frame.header.kind == model)
     {

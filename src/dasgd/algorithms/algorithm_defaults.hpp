@@ -38,6 +38,8 @@ struct RunSettings
   StalenessMeter staleness = StalenessMeter();
   //! Are checkpoints kept?
   bool checkpoint = false;
+  //! Is there an exchange while gradients are computed?
+  bool overlap = false;
   //! Gradients that a rank may be ahead of a neighbour (0: no limit).
   size_t maxLead = 0;
 };

@@ -187,7 +187,7 @@ struct Asynchronous
     auto& worker = *made;
     Reserve(worker);
     Endpoint<ElemType>& endpoint = worker.Node().Endpoint();
-    endpoint.Counts().staleness = settings.staleness;
+    worker.Node().Counts().staleness = settings.staleness;
     if (settings.history)
       endpoint.Record(*settings.history);
 
@@ -199,7 +199,7 @@ struct Asynchronous
         settings.window, endpoint.Pool(), links);
     {
       // Also if a rank is lost: what this one has counted is needed then.
-      const ShowCounts live(settings.live, endpoint.Counts(), outcome);
+      const ShowCounts live(settings.live, worker.Node().Counts(), outcome);
       try
       {
         dasgd::Run(worker, transport);

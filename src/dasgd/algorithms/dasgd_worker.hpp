@@ -35,9 +35,16 @@ inline size_t DasgdVectors(const Routes& routes, const size_t window)
 
 /**
  * One rank of DASGD.  The problem computes: iterate, gradient and policy are
- * its own.  The node and the sums exchange.  They meet in Compute(), where this
- * rank's update is handed over, and in Receive(), where those of others are
- * applied.
+ * its own.  The endpoint and the sums exchange.
+ *
+ * Without overlap, one thing is done after the other: Compute() puts this rank's
+ * update into the outboxes, and Receive() applies those of others.
+ *
+ * With overlap, frames are received and relayed while a gradient is computed.
+ * The driver calls the functions of the exchanging side (Receive(), Exchange(),
+ * sending) beside those of the computing side (Compute(), ApplyArrived()), and
+ * updates pass between them by a HandOver.  A gradient's version is that of the
+ * model it was computed on, whatever has arrived meanwhile.
  */
 template<typename ElemType>
 class DasgdWorker : public WorkerDefaults
@@ -49,50 +56,59 @@ class DasgdWorker : public WorkerDefaults
    * @param elements Elements of the model.
    * @param problem What to train.
    * @param format How updates are written.
+   * @param overlap Is there an exchange while gradients are computed?
    */
   DasgdWorker(const Routes& routes,
               const size_t window,
               const size_t elements,
               Problem<ElemType>& problem,
-              const WireFormat& format = WireFormat::Exact) :
+              const WireFormat& format = WireFormat::Exact,
+              const bool overlap = false) :
       problem(problem),
+      handOver(overlap ? std::make_unique<HandOver<ElemType>>(elements,
+          routes.Ranks()) : nullptr),
       node(routes, { Neighbours::Of(routes), window,
-          DasgdBuffers(routes, window), false }, elements, problem),
+          DasgdBuffers(routes, window), false }, elements, problem,
+          handOver.get()),
       endpoint(node.Endpoint()),
       sums(endpoint, format)
   {
-    endpoint.Counts().vectorBound = DasgdVectors(routes, window) +
-        format.Vectors(sizeof(ElemType));
+    node.Counts().vectorBound = DasgdVectors(routes, window) +
+        format.Vectors(sizeof(ElemType)) + FixedVectors();
   }
 
   dasgd::Node<ElemType>& Node() { return node; }
   const dasgd::Node<ElemType>& Node() const { return node; }
 
+  static constexpr bool mayOverlap = true;
+  //! Is there an exchange while gradients are computed?
+  bool Overlaps() const { return bool(handOver); }
+  //! Where the two sides meet then.
+  HandOver<ElemType>& Meeting() { return *handOver; }
+
   //! Compute one gradient, apply it, hand it to the network.
   void Compute()
   {
-    endpoint.BeginStep();
+    node.BeginStep();
     node.Guard([&]()
     {
       ManifestEntry entry;
-      const ElemType* update = nullptr;
-      if (problem.Compute(entry) && problem.TakeStep(sums.Unused(), update))
+      if (problem.Compute(entry))
       {
-        sums.Emit(problem.Iterate(), update);
-        endpoint.Announce(entry, endpoint.Version().data(),
-            problem.BatchPoints());
-        endpoint.Counts().staleness.Add(0);
-        node.ApplyOwn(entry);
+        if (handOver)
+          StepAndHandOver(entry);
+        else
+          StepAndEmit(entry);
       }
       problem.CloseEpochs();
     });
     node.Conclude(*this);
   }
 
-  //! Apply a frame that came from a neighbour, and relay it.
+  //! A frame came from a neighbour: relay it, and apply it or have it applied.
   void Receive(const std::uint8_t* bytes, const size_t size, const size_t from)
   {
-    endpoint.Read(bytes, size, from);
+    endpoint.Read(bytes, size);
     const DecodedFrame<ElemType>& frame = endpoint.Frame();
     // A vector without gradients is what rounding has left of them.
     if (!frame.vector && !frame.manifest.Empty())
@@ -102,11 +118,76 @@ class DasgdWorker : public WorkerDefaults
           " gradients");
     }
     if (frame.vector)
-    {
-      Subtract(problem.Iterate(), frame.vector, endpoint.Elements());
       sums.Relay();
+    if (handOver)
+    {
+      endpoint.Relay();
+      {
+        auto arrived = handOver->AddArrived();
+        if (frame.vector)
+          arrived->AddVector(frame.vector);
+        arrived->manifest.Add(frame.manifest);
+        arrived->other |= !frame.facts.empty() || frame.header.last;
+        if (endpoint.History())
+        {
+          arrived->frames.push_back({ from, frame.header.frameBytes,
+              frame.manifest.Entries() });
+        }
+      }
+      Publish();
+      return;
     }
+    if (RankHistory* history = endpoint.History())
+      history->Apply(from, frame.header.frameBytes, frame.manifest.Entries());
+    if (frame.vector)
+      Subtract(problem.Iterate(), frame.vector, endpoint.Elements());
     node.Accept(true, *this);
+  }
+
+  //! With overlap, the exchanging side: take what the other side has for the
+  //! network.
+  void Exchange()
+  {
+    const typename HandOver<ElemType>::Requests requests =
+        handOver->TakeRequests();
+    if (const PendingUpdates<ElemType>* own = handOver->TakeComputed())
+    {
+      if (own->hasVector)
+        sums.Emit(own->sum.data(), own->carry);
+      for (size_t i = 0; i < own->manifest.Entries().size(); ++i)
+      {
+        endpoint.Announce(own->manifest.Entries()[i],
+            own->manifest.Version(i));
+      }
+    }
+    if (requests.stop)
+      endpoint.AskToStop(*requests.stop);
+    if (requests.final)
+      endpoint.BroadcastFinal();
+    Publish();
+  }
+
+  void EndExchange()
+  {
+    over = true;
+    Publish();
+  }
+  bool ExchangeOver() const { return handOver->Look().over; }
+
+  //! With overlap, the computing side: apply what has arrived; false if nothing
+  //! has.
+  bool ApplyArrived()
+  {
+    const PendingUpdates<ElemType>* arrived = handOver->TakeArrived();
+    static_cast<Traffic&>(node.Counts()) = handOver->Look().traffic;
+    if (!arrived)
+      return false;
+    for (const ArrivedFrame& frame : arrived->frames)
+      endpoint.History()->Apply(frame.from, frame.bytes, frame.entries);
+    if (arrived->hasVector)
+      Subtract(problem.Iterate(), arrived->sum.data(), endpoint.Elements());
+    node.Apply(arrived->manifest, true, *this);
+    return true;
   }
 
   //! The sum of a channel goes out.
@@ -117,9 +198,25 @@ class DasgdWorker : public WorkerDefaults
   { sums.Put(box, header, rest); }
 
   //! What rounding has left of own updates goes out with the final count.
-  void Finish() { sums.Flush(problem.Iterate()); }
+  void Finish()
+  {
+    const ElemType* rest = sums.Rest(problem.Iterate());
+    if (!rest)
+      return;
+    if (!handOver)
+    {
+      sums.Emit(rest, true);
+      return;
+    }
+    auto own = handOver->AddComputed();
+    own->AddVector(rest);
+    own->carry = true;
+  }
 
   void Reserve() { sums.Reserve(); }
+
+  size_t FixedVectors() const
+  { return handOver ? HandOver<ElemType>::vectors : 0; }
 
   //! Modify how many of its own gradients this rank may have waiting for a
   //! neighbour before it is Ahead() (0: no limit).
@@ -129,18 +226,81 @@ class DasgdWorker : public WorkerDefaults
   //! Is this rank so far ahead of a neighbour?
   bool Ahead() const
   {
-    const std::vector<size_t>& emit = endpoint.Routes().Emit();
-    return maxLead > 0 && std::any_of(emit.begin(), emit.end(),
-        [this](const size_t channel)
-        { return endpoint.Box(channel).own >= maxLead; });
+    return maxLead > 0 && maxLead <= (handOver ? handOver->Look().waiting :
+        OwnWaiting());
   }
 
  private:
+  //! Apply the update of the gradient, and put it into the outboxes.
+  void StepAndEmit(ManifestEntry& entry)
+  {
+    const ElemType* update = nullptr;
+    if (!problem.TakeStep(sums.Unused(), update))
+      return;
+    sums.Round(problem.Iterate(), update);
+    RecordStep();
+    sums.Emit(update);
+    node.Announce(entry, problem.State().Version().data(),
+        problem.BatchPoints());
+    CountStep(entry);
+  }
+
+  //! The same for the exchanging side to put it there.
+  void StepAndHandOver(ManifestEntry& entry)
+  {
+    {
+      auto own = handOver->AddComputed();
+      const ElemType* update = nullptr;
+      if (!problem.TakeStep(own->hasVector ? nullptr : own->sum.data(), update))
+        return;
+      sums.Round(problem.Iterate(), update);
+      RecordStep();
+      own->AddVector(update);
+      node.Name(entry, problem.BatchPoints());
+      own->manifest.Add(entry, problem.State().Version().data());
+    }
+    handOver->Notify();
+    CountStep(entry);
+  }
+
+  //! First of all: nobody may have what is not recorded.
+  void RecordStep()
+  {
+    if (RankHistory* history = endpoint.History())
+      history->Compute();
+  }
+
+  void CountStep(const ManifestEntry& entry)
+  {
+    node.Counts().staleness.Add(0);
+    node.ApplyOwn(entry);
+  }
+
+  //! Own gradients that wait for the same neighbour at most.
+  size_t OwnWaiting() const
+  {
+    size_t most = 0;
+    for (const size_t channel : endpoint.Routes().Emit())
+      most = std::max(most, endpoint.Box(channel).own);
+    return most;
+  }
+
+  //! The exchanging side says how things stand.
+  void Publish()
+  {
+    endpoint.SetComplete(endpoint.FinalsMissing() == 0);
+    handOver->Publish({ endpoint.Stop() != nullptr, OwnWaiting(),
+        node.Exchanged(), over });
+  }
+
   Problem<ElemType>& problem;
+  std::unique_ptr<HandOver<ElemType>> handOver;
   dasgd::Node<ElemType> node;
   Endpoint<ElemType>& endpoint;
   UpdateSums<ElemType> sums;
   size_t maxLead = 0;
+  //! With overlap: is the exchange over?
+  bool over = false;
 };
 
 //! DASGD as an algorithm; see Asynchronous.
@@ -157,7 +317,8 @@ struct DasgdTraits : AlgorithmDefaults
                    Problem<ElemType>& problem)
   {
     auto worker = std::make_unique<DasgdWorker<ElemType>>(
-        routes, settings.window, elements, problem, settings.format);
+        routes, settings.window, elements, problem, settings.format,
+        settings.overlap);
     worker->MaxLead() = settings.maxLead;
     return worker;
   }
@@ -168,7 +329,8 @@ struct DasgdTraits : AlgorithmDefaults
     // The size of an element does not matter here: formats that do not shorten
     // it need nothing, and the others are the same for all.
     return DasgdVectors(routes, settings.window) +
-        settings.format.Vectors(sizeof(double));
+        settings.format.Vectors(sizeof(double)) +
+        (settings.overlap ? HandOver<double>::vectors : 0);
   }
 };
 

@@ -54,7 +54,7 @@ class DpsgdWorker : public WorkerDefaults
   {
     for (Sum& sum : sums)
       sum.values.assign(elements, 0);
-    endpoint.Counts().vectorBound = 2 +
+    node.Counts().vectorBound = 2 +
         2 * window * mixing.Neighbours().size() + 1;
   }
 
@@ -67,13 +67,13 @@ class DpsgdWorker : public WorkerDefaults
   //! Compute the gradient of this round.
   void Compute()
   {
-    endpoint.BeginStep();
+    node.BeginStep();
     computed = true;
     node.Guard([&]()
     {
       if (problem.Compute(entry))
       {
-        endpoint.Announce(entry, nullptr, problem.BatchPoints());
+        node.Announce(entry, nullptr, problem.BatchPoints());
         hasStep = true;
       }
     });
@@ -84,7 +84,7 @@ class DpsgdWorker : public WorkerDefaults
   //! Add a neighbour's model to the sum of its round.
   void Receive(const std::uint8_t* bytes, const size_t size, const size_t from)
   {
-    endpoint.Read(bytes, size, from);
+    endpoint.Read(bytes, size);
     if (const ElemType* model = endpoint.Frame().vector)
     {
       const size_t link = endpoint.LinkTo(from);
@@ -132,8 +132,8 @@ class DpsgdWorker : public WorkerDefaults
   bool MayLeave() const
   {
     return endpoint.FinalsMissing() == 0 && round > 1 + hops +
-        *std::max_element(endpoint.Version().begin(),
-        endpoint.Version().end());
+        *std::max_element(endpoint.Known().begin(),
+        endpoint.Known().end());
   }
 
   size_t FixedVectors() const { return 2; }

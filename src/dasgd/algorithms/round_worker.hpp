@@ -199,7 +199,6 @@ class RoundWorker
       {
         if (averaged == Averaged::Gradients)
           counts.staleness.Add(0);
-        problem.State().Version()[entry.origin] += entry.count;
         problem.Applied(entry, problem.State().Apply(entry));
       }
       if (averaged == Averaged::Gradients)

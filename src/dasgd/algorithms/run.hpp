@@ -12,9 +12,13 @@
 #include "../core/rank_report.hpp"
 #include "driver.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <thread>
 
 namespace dasgd {
 
@@ -63,18 +67,121 @@ class Stopwatch
 };
 
 /**
+ * The exchanging side of a worker, in a thread of its own: take what the
+ * computing side has, receive, relay and send, until all are done.  There is no
+ * wait for a message that lets the core to others, so it looks again after a
+ * while, at growing intervals; an own update is sent at once.
+ *
+ * @param abandoned Set if the computing side has failed.
+ */
+template<typename WorkerType, typename TransportType>
+void ExchangeBeside(WorkerType& worker,
+                    TransportType& transport,
+                    Driver<WorkerType>& driver,
+                    const std::atomic<bool>& abandoned)
+{
+  constexpr double shortest = 20e-6, longest = 500e-6;
+  double nap = shortest;
+  while (!abandoned && !driver.MayLeave(transport))
+  {
+    worker.Exchange();
+    driver.Send(transport);
+    if (transport.Receive([&](const std::uint8_t* bytes, const size_t size,
+        const size_t from) { worker.Receive(bytes, size, from); }))
+    {
+      nap = shortest;
+      driver.Send(transport);
+      continue;
+    }
+    transport.Progress();
+    worker.Meeting().WaitForComputed(nap);
+    nap = std::min(longest, nap + shortest);
+  }
+}
+
+//! The computing side: apply what has arrived, and compute, until the exchange
+//! is over.
+template<typename WorkerType>
+void ComputeBeside(WorkerType& worker, Driver<WorkerType>& driver)
+{
+  RankReport& counts = worker.Node().Counts();
+  Stopwatch watch(nullptr);
+  while (!worker.ExchangeOver())
+  {
+    worker.ApplyArrived();
+    watch.Lap(counts.secondsExchanging);
+    const Action action = driver.ChooseBeside(watch.Now());
+    if (action == Action::Compute)
+    {
+      worker.Compute();
+      watch.Lap(counts.secondsComputing);
+      continue;
+    }
+    worker.Meeting().WaitForArrived(action == Action::Pause ? 1e-4 : 1e-2);
+    watch.Lap(counts.secondsIdle);
+  }
+  while (worker.ApplyArrived()) { }
+  watch.Lap(counts.secondsExchanging);
+}
+
+//! Drive a worker that exchanges while it computes; see Run().
+template<typename WorkerType, typename TransportType>
+void RunBeside(WorkerType& worker, TransportType& transport)
+{
+  Driver<WorkerType> driver(worker);
+  worker.Node().Start();
+  std::exception_ptr failure;
+  std::atomic<bool> abandoned{ false };
+  std::thread exchange([&]()
+  {
+    try
+    {
+      ExchangeBeside(worker, transport, driver, abandoned);
+    }
+    catch (...)
+    {
+      failure = std::current_exception();
+    }
+    worker.EndExchange();
+  });
+  try
+  {
+    ComputeBeside(worker, driver);
+  }
+  catch (...)
+  {
+    // Not what the user's code throws, which the node turns into a fact.
+    abandoned = true;
+    exchange.join();
+    throw;
+  }
+  exchange.join();
+  if (failure)
+    std::rethrow_exception(failure);
+}
+
+/**
  * Drive a worker over a transport, in real time, until all are done.
  *
  * @tparam WorkerType See WorkerDefaults.
  * @tparam TransportType Has `bool Receive(action)`, which calls action(bytes,
  *     size, from) if a frame has arrived, CanSend() and Send() (see Endpoint),
- *     `bool Delivered()`, `void Wait()`, `void Pause()` and `void Yield()`.
+ *     `bool Delivered()`, `void Progress()`, `void Wait()`, `void Pause()` and
+ *     `void Yield()`.
  */
 template<typename WorkerType, typename TransportType>
 void Run(WorkerType& worker, TransportType& transport)
 {
+  if constexpr (WorkerType::mayOverlap)
+  {
+    if (worker.Overlaps())
+    {
+      RunBeside(worker, transport);
+      return;
+    }
+  }
   auto& node = worker.Node();
-  RankReport& counts = node.Endpoint().Counts();
+  RankReport& counts = node.Counts();
   Stopwatch watch(node.Endpoint().History());
   Driver<WorkerType> driver(worker);
   const auto exchanged = [&]()

@@ -75,7 +75,7 @@ class ServerWorker : public WorkerDefaults
       points(routes.Ranks(), 0),
       fetched(routes.Ranks(), 0)
   {
-    endpoint.Counts().vectorBound = endpoint.MaxBuffers() + given.size() +
+    node.Counts().vectorBound = endpoint.MaxBuffers() + given.size() +
         window * routes.ReceiveFrom().size();
   }
 
@@ -88,7 +88,7 @@ class ServerWorker : public WorkerDefaults
   //! Compute one gradient and send it to the server.
   void Compute()
   {
-    endpoint.BeginStep();
+    node.BeginStep();
     node.Guard([&]()
     {
       if (!problem.Compute(entry))
@@ -96,7 +96,7 @@ class ServerWorker : public WorkerDefaults
       if (endpoint.Routes().Emit().empty())
       {
         // Alone it serves itself.
-        endpoint.Announce(entry, nullptr, problem.BatchPoints());
+        node.Announce(entry, nullptr, problem.BatchPoints());
         problem.Step(double(problem.BatchPoints()));
         node.ApplyOwn(entry);
         problem.CloseEpochs();
@@ -107,7 +107,7 @@ class ServerWorker : public WorkerDefaults
         box.buffer = endpoint.Pool().Take();
         std::copy(problem.Gradient(), problem.Gradient() +
             endpoint.Elements(), FrameVector<ElemType>(box.buffer));
-        endpoint.Announce(entry, fetched.data(), problem.BatchPoints());
+        node.Announce(entry, fetched.data(), problem.BatchPoints());
         fresh = false;
       }
     });
@@ -116,7 +116,7 @@ class ServerWorker : public WorkerDefaults
 
   void Receive(const std::uint8_t* bytes, const size_t size, const size_t from)
   {
-    endpoint.Read(bytes, size, from);
+    endpoint.Read(bytes, size);
     const ElemType* vector = endpoint.Frame().vector;
     if (serves)
     {
@@ -138,7 +138,7 @@ class ServerWorker : public WorkerDefaults
     if (!vector)
       return;
     // All that the server knew came before the model or with it.
-    fetched = endpoint.Version();
+    fetched = endpoint.Known();
     fresh = true;
     node.Guard([&]()
     {
@@ -194,7 +194,7 @@ class ServerWorker : public WorkerDefaults
     }
     const ManifestEntry& its = frame.manifest.Entries()[0];
     const size_t link = endpoint.LinkTo(from);
-    const std::uint64_t late = Staleness(endpoint.Version().data(),
+    const std::uint64_t late = Staleness(endpoint.Known().data(),
         frame.manifest.Version(0), endpoint.Routes().Ranks());
     const double workers = double(endpoint.SendTo().size());
     const double scale = (options.DelayAdaptive() && double(late) > workers) ?
@@ -202,10 +202,10 @@ class ServerWorker : public WorkerDefaults
     const double batch = double(its.points - points[from]);
     points[from] = its.points;
     wanted[link] = true;
-    endpoint.CountStep();
+    node.CountStep();
     if (!given.empty() && Distance(given[link].data()) > options.MaxDistance())
     {
-      ++endpoint.Counts().discarded;
+      ++node.Counts().discarded;
       return;
     }
     node.Guard([&]()

@@ -23,8 +23,11 @@ struct SimMachine
   std::vector<double> computeSeconds;
   //! ... give or take this part of it, by chance.
   double computeSpread = 0;
-  //! Seconds to apply a frame.
+  //! Seconds to apply a frame, or all that has arrived while a gradient was
+  //! computed.
   double applySeconds = 0;
+  //! Seconds to receive and relay a frame beside computing.
+  double relaySeconds = 0;
   //! What the link from one rank to another is like.
   std::function<SimLink(size_t from, size_t to)> link =
       [](size_t, size_t) { return SimLink(); };

@@ -84,7 +84,7 @@ class Simulation
     for (size_t i = 0; i < seats.size(); ++i)
     {
       seats[i].worker->Node().Start();
-      clock.After(0, [this, i]() { Turn(i); });
+      clock.After(0, [this, i]() { Begin(i); });
     }
     std::uint64_t events = 0;
     while (clock.Next() <= until && clock.Step())
@@ -146,12 +146,122 @@ class Simulation
     SimNetwork::Port* port = nullptr;
     bool waiting = false;
     double waitingSince = 0;
+    //! Beside computing: is a frame being relayed?
+    bool relaying = false;
     bool left = false;
     bool halted = false;
   };
 
   RankReport& Counts(const size_t rank)
-  { return seats[rank].worker->Node().Endpoint().Counts(); }
+  { return seats[rank].worker->Node().Counts(); }
+
+  void Begin(const size_t rank)
+  {
+    if (seats[rank].worker->Overlaps())
+    {
+      Exchange(rank);
+      ActBeside(rank);
+    }
+    else
+      Turn(rank);
+  }
+
+  //
+  // A rank whose exchange runs beside its computing.
+  //
+
+  //! The exchanging side: send, and begin to relay the next frame.
+  void Exchange(const size_t rank)
+  {
+    Seat& seat = seats[rank];
+    if (seat.halted || seat.relaying || seat.worker->ExchangeOver())
+      return;
+    const Traffic& traffic = seat.worker->Node().Exchanged();
+    const std::uint64_t before = traffic.framesSent;
+    seat.worker->Exchange();
+    seat.driver->Send(*seat.port);
+    Stamp(rank, 0);
+    bool changed = (traffic.framesSent != before);
+    if (seat.port->HasFrame())
+    {
+      seat.relaying = true;
+      const double stall = Stalls() ? random.Uniform(0,
+          2 * machine.stallSeconds) : 0;
+      clock.After(machine.relaySeconds + stall, [this, rank]()
+      { Relay(rank); });
+    }
+    else if (seat.driver->MayLeave(*seat.port))
+    {
+      seat.worker->EndExchange();
+      changed = true;
+    }
+    if (changed)
+      Resume(rank);
+  }
+
+  //! A frame has been relayed.
+  void Relay(const size_t rank)
+  {
+    Seat& seat = seats[rank];
+    if (seat.halted)
+      return;
+    Note(rank, 1);
+    seat.relaying = false;
+    TakeFrame(seat);
+    Exchange(rank);
+    Resume(rank);
+  }
+
+  //! The computing side: begin what is next.
+  void ActBeside(const size_t rank)
+  {
+    Seat& seat = seats[rank];
+    if (seat.halted)
+      return;
+    if (seat.worker->ApplyArrived())
+    {
+      Stamp(rank, 0);
+      Counts(rank).secondsExchanging += machine.applySeconds;
+      clock.After(machine.applySeconds, [this, rank]() { ActBeside(rank); });
+      return;
+    }
+    const Action action = seat.driver->ChooseBeside(clock.Now());
+    if (action == Action::Compute)
+    {
+      const double seconds = GradientSeconds(rank);
+      clock.After(seconds, [this, rank, seconds]()
+      { ComputeBeside(rank, seconds); });
+      return;
+    }
+    if (action == Action::Pause)
+      WakeAfterPause(rank);
+    // What it has asked for on the way.
+    clock.After(0, [this, rank]() { Exchange(rank); });
+    Rest(rank, seat.worker->ExchangeOver());
+  }
+
+  void ComputeBeside(const size_t rank, const double seconds)
+  {
+    Seat& seat = seats[rank];
+    if (seat.halted)
+      return;
+    Note(rank, 2);
+    seat.worker->Compute();
+    Stamp(rank, seconds);
+    Counts(rank).secondsComputing += seconds;
+    Exchange(rank);
+    if (Stalls())
+    {
+      clock.After(random.Uniform(0, 2 * machine.stallSeconds),
+          [this, rank]() { ActBeside(rank); });
+      return;
+    }
+    ActBeside(rank);
+  }
+
+  //
+  // A rank that does one thing after the other.
+  //
 
   //! Send, and then look what is next.
   void Turn(const size_t rank)
@@ -161,7 +271,7 @@ class Simulation
       return;
     seat.driver->Send(*seat.port);
     Stamp(rank, 0);
-    if (machine.stallChance > 0 && random.Chance(machine.stallChance))
+    if (Stalls())
     {
       clock.After(random.Uniform(0, 2 * machine.stallSeconds),
           [this, rank]() { Act(rank); });
@@ -186,8 +296,7 @@ class Simulation
     {
       // The gradient belongs to the model of this moment.  Nothing else touches
       // the model until it is applied, so it may as well be computed then.
-      const double seconds = machine.computeSeconds[rank] * random.Uniform(
-          1 - machine.computeSpread, 1 + machine.computeSpread);
+      const double seconds = GradientSeconds(rank);
       clock.After(seconds, [this, rank, seconds]() { Compute(rank, seconds); });
       return;
     }
@@ -198,18 +307,8 @@ class Simulation
       return;
     }
     if (action == Action::Pause)
-    {
-      // A little later, since rounding could make it a little earlier.
-      const double left = std::max(seat.driver->PausesUntil() - clock.Now(),
-          0.0);
-      clock.After(left + 1e-3 * LeadLimit::patience,
-          [this, rank]() { Wake(rank); });
-    }
-    seat.left = seat.driver->MayLeave(*seat.port);
-    seat.waiting = !seat.left;
-    seat.waitingSince = clock.Now();
-    if (seat.left)
-      Note(rank, 3);
+      WakeAfterPause(rank);
+    Rest(rank, seat.driver->MayLeave(*seat.port));
   }
 
   //! A frame has been applied.
@@ -219,8 +318,7 @@ class Simulation
     if (seat.halted)
       return;
     Note(rank, 1);
-    seat.port->Receive([&seat](const std::uint8_t* bytes, size_t size,
-        size_t from) { seat.worker->Receive(bytes, size, from); });
+    TakeFrame(seat);
     Stamp(rank, machine.applySeconds);
     Counts(rank).secondsExchanging += machine.applySeconds;
     Turn(rank);
@@ -239,8 +337,56 @@ class Simulation
     Turn(rank);
   }
 
-  //! Something has changed for a rank: if it waits, let it look.
+  //
+  // Both.
+  //
+
+  static void TakeFrame(Seat& seat)
+  {
+    seat.port->Receive([&seat](const std::uint8_t* bytes, size_t size,
+        size_t from) { seat.worker->Receive(bytes, size, from); });
+  }
+
+  bool Stalls()
+  { return machine.stallChance > 0 && random.Chance(machine.stallChance); }
+
+  double GradientSeconds(const size_t rank)
+  {
+    return machine.computeSeconds[rank] * random.Uniform(
+        1 - machine.computeSpread, 1 + machine.computeSpread);
+  }
+
+  void WakeAfterPause(const size_t rank)
+  {
+    // A little later, since rounding could make it a little earlier.
+    const double left = std::max(seats[rank].driver->PausesUntil() -
+        clock.Now(), 0.0);
+    clock.After(left + 1e-3 * LeadLimit::patience,
+        [this, rank]() { Resume(rank); });
+  }
+
+  //! There is nothing to do: leave, or wait.
+  void Rest(const size_t rank, const bool leave)
+  {
+    Seat& seat = seats[rank];
+    seat.left = leave;
+    seat.waiting = !leave;
+    seat.waitingSince = clock.Now();
+    if (leave)
+      Note(rank, 3);
+  }
+
+  //! Something has changed for a rank: let it look.
   void Wake(const size_t rank)
+  {
+    if (seats[rank].worker->Overlaps())
+      clock.After(0, [this, rank]() { Exchange(rank); });
+    else
+      Resume(rank);
+  }
+
+  //! If a rank waits, let it look.
+  void Resume(const size_t rank)
   {
     Seat& seat = seats[rank];
     if (!seat.waiting || seat.halted)
@@ -249,7 +395,13 @@ class Simulation
     Counts(rank).secondsIdle += clock.Now() - seat.waitingSince;
     if (!history.empty() && clock.Now() > seat.waitingSince)
       history[rank].Idle(seat.waitingSince, clock.Now());
-    clock.After(0, [this, rank]() { Turn(rank); });
+    clock.After(0, [this, rank]()
+    {
+      if (seats[rank].worker->Overlaps())
+        ActBeside(rank);
+      else
+        Turn(rank);
+    });
   }
 
   //! What a rank has just noted took so long until now.
@@ -275,7 +427,7 @@ class Simulation
     {
       out << " rank " << i << (seats[i].left ? " left" : seats[i].halted ?
           " halted" : seats[i].waiting ? " waits" : " works")
-          << ", has applied " << seats[i].worker->Node().Endpoint().Counts()
+          << ", has applied " << seats[i].worker->Node().Counts()
           .applied << ";";
     }
     out << " at " << clock.Now() << " s";

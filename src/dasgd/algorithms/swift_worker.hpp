@@ -50,7 +50,7 @@ class SwiftWorker : public WorkerDefaults
           problem.Iterate(), problem.Iterate() + elements)),
       dirty(mixing.Neighbours().size(), false)
   {
-    endpoint.Counts().vectorBound = models.size() * (1 + 2 * window) + 1;
+    node.Counts().vectorBound = models.size() * (1 + 2 * window) + 1;
   }
 
   dasgd::Node<ElemType>& Node() { return node; }
@@ -59,14 +59,14 @@ class SwiftWorker : public WorkerDefaults
   //! Compute one gradient, average if it is time to, and step along it.
   void Compute()
   {
-    endpoint.BeginStep();
-    const bool now = (endpoint.Step() % period == 0);
+    node.BeginStep();
+    const bool now = (node.Step() % period == 0);
     node.Guard([&]()
     {
       ManifestEntry entry;
       if (problem.Compute(entry))
       {
-        endpoint.Announce(entry, nullptr, problem.BatchPoints());
+        node.Announce(entry, nullptr, problem.BatchPoints());
         if (now)
           Average(problem.Iterate());
         problem.Step(double(problem.BatchPoints()));
@@ -82,7 +82,7 @@ class SwiftWorker : public WorkerDefaults
   //! Keep a neighbour's model.
   void Receive(const std::uint8_t* bytes, const size_t size, const size_t from)
   {
-    endpoint.Read(bytes, size, from);
+    endpoint.Read(bytes, size);
     if (const ElemType* model = endpoint.Frame().vector)
     {
       std::copy(model, model + endpoint.Elements(),

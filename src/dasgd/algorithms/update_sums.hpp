@@ -54,19 +54,37 @@ class UpdateSums
   }
 
   /**
-   * Add an update of this rank, which the iterate has applied.
+   * Make an update of this rank, which the iterate has applied, one that the
+   * format can express; of the computing side.
    *
    * @param update Stands in an outbox, or in memory of the problem, which is
    *     done with it.
    */
-  void Emit(ElemType* iterate, const ElemType* update)
+  void Round(ElemType* iterate, const ElemType* update)
   {
     if (rounding.Active())
       rounding.Apply(iterate, const_cast<ElemType*>(update));
-    if (RankHistory* history = endpoint.History())
-      history->Compute(); // First: nobody may have what is not recorded.
+  }
+
+  /**
+   * What rounding has left of own updates, which the iterate applies now; null
+   * if there is nothing.  Of the computing side.
+   */
+  const ElemType* Rest(ElemType* iterate)
+  { return rounding.Active() ? rounding.Flush(iterate) : nullptr; }
+
+  /**
+   * Add updates of this rank.
+   *
+   * @param rest Does it hold what rounding has left?
+   */
+  void Emit(const ElemType* update, const bool rest = false)
+  {
     for (const size_t channel : endpoint.Routes().Emit())
+    {
       AddTo(endpoint.Box(channel), update);
+      endpoint.Box(channel).carry |= rest;
+    }
   }
 
   //! Add the vector of the frame that was read to all channels onward.
@@ -103,21 +121,6 @@ class UpdateSums
     {
       endpoint.Pool().Give(std::move(rest));
       rest = Buffer();
-    }
-  }
-
-  //! What rounding has left of own updates goes to all, and to the iterate.
-  void Flush(ElemType* iterate)
-  {
-    if (!rounding.Active())
-      return;
-    if (const ElemType* rest = rounding.Flush(iterate))
-    {
-      for (const size_t channel : endpoint.Routes().Emit())
-      {
-        AddTo(endpoint.Box(channel), rest);
-        endpoint.Box(channel).carry = true;
-      }
     }
   }
 

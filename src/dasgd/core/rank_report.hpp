@@ -12,8 +12,19 @@
 
 namespace dasgd {
 
+//! What one rank has sent and received.
+struct Traffic
+{
+  std::uint64_t framesSent = 0;
+  std::uint64_t framesReceived = 0;
+  std::uint64_t bytesSent = 0;
+  std::uint64_t bytesReceived = 0;
+  //! Most gradients that came in one frame.
+  std::uint64_t largestFrame = 0;
+};
+
 //! Counts and times of one rank; a plain value.
-struct RankReport
+struct RankReport : Traffic
 {
   //! Gradients computed here, and applied here (from all ranks).
   std::uint64_t computed = 0;
@@ -31,12 +42,6 @@ struct RankReport
   //! How often this rank paused for such neighbours, and for how long.
   std::uint64_t pauses = 0;
   double secondsAhead = 0;
-  std::uint64_t framesSent = 0;
-  std::uint64_t framesReceived = 0;
-  std::uint64_t bytesSent = 0;
-  std::uint64_t bytesReceived = 0;
-  //! Most gradients that came in one frame.
-  std::uint64_t largestFrame = 0;
   //! Vectors held besides iterate and gradient: at most, and what bounds them.
   std::uint64_t peakVectors = 0;
   std::uint64_t vectorBound = 0;

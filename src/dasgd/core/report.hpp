@@ -10,6 +10,7 @@
 
 #include "config.hpp"
 #include "fact.hpp"
+#include "overlap.hpp"
 #include "rank_report.hpp"
 #include "work.hpp"
 
@@ -41,6 +42,8 @@ class Report
   std::string wireFormat = "exact";
   dasgd::Data data = dasgd::Data::Replicated;
   dasgd::Sharing sharing = dasgd::Sharing::Static;
+  //! Was there an exchange while gradients were computed?
+  OverlapChoice exchange;
   //! Elements of the model, and bytes of each.
   std::uint64_t elements = 0;
   std::uint64_t elementBytes = 0;

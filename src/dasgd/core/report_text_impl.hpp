@@ -214,6 +214,13 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
     pauses += rank.pauses;
     paused += rank.secondsAhead;
   }
+  if (report.exchange.overlap)
+    out << "frames were exchanged while gradients were computed\n";
+  else if (!report.exchange.obstacle.empty())
+  {
+    out << "frames were exchanged between gradients, since "
+        << report.exchange.obstacle << "\n";
+  }
   if (pauses > 0)
   {
     out << "ranks paused " << pauses << " times, " << Short(paused) << " s in "

@@ -264,7 +264,23 @@ class Callbacks
       auto& coordinates = callback.BestCoordinates();
       std::uint64_t shape[] = { coordinates.n_rows, coordinates.n_cols };
       comm.Broadcast(shape, sizeof(shape), best);
-      coordinates.set_size(size_t(shape[0]), size_t(shape[1]));
+      // If one rank lacks memory for them, all throw.
+      bool room = true;
+      try
+      {
+        coordinates.set_size(size_t(shape[0]), size_t(shape[1]));
+      }
+      catch (const std::bad_alloc&)
+      {
+        room = false;
+      }
+      for (const std::uint64_t other : comm.Gather(std::uint64_t(room)))
+        room = room && other != 0;
+      if (!room)
+      {
+        throw std::runtime_error("StoreBestCoordinates: a rank has no memory "
+            "for the best coordinates of another one");
+      }
       comm.Broadcast(coordinates.memptr(), coordinates.n_elem *
           sizeof(*coordinates.memptr()), best);
       callback.BestObjective() = all[best];

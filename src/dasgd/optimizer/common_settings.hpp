@@ -10,6 +10,7 @@
 
 #include "../core/config.hpp"
 #include "../core/history.hpp"
+#include "../core/overlap.hpp"
 #include "../core/report.hpp"
 #include "../core/topology.hpp"
 #include "../core/topology/shape.hpp"
@@ -132,6 +133,12 @@ class CommonSettings
   //! exchange.
   size_t& MaxLead() { return maxLead; }
 
+  //! Get whether frames are exchanged while gradients are computed (default:
+  //! Auto).
+  dasgd::Overlap Overlap() const { return overlap; }
+  //! Modify whether they are; each rank may choose for itself.
+  dasgd::Overlap& Overlap() { return overlap; }
+
   //! Are frames lent to ranks on the same machine, rather than sent by MPI?
   bool SharedMemory() const { return sharedMemory; }
   //! Modify whether they are; each rank may choose for itself.
@@ -248,6 +255,7 @@ class CommonSettings
   size_t seed = 0;
   size_t window = 2;
   size_t maxLead = 32;
+  dasgd::Overlap overlap = dasgd::Overlap::Auto;
   bool sharedMemory = true;
   dasgd::WireFormat format;
   double smoothness = 0;

@@ -95,6 +95,12 @@ std::string Complaint(
   {
     return "StepSize() is AutoStep, which knows DASGD only; give a number.";
   }
+  if (!IsDasgd<AlgorithmType> && settings.Overlap() != Overlap::Auto)
+  {
+    return std::string("Overlap() is ") + ToString(settings.Overlap()) +
+        ", but is one of DASGD; leave it at auto for " + AlgorithmType::Name() +
+        ".";
+  }
   if (vectorBytes == 0)
     return "the iterate has no elements; give it the shape of the model.";
   const bool sharded = (settings.Data() == Data::Sharded);
@@ -119,6 +125,7 @@ std::string Complaint(
   }
   RunSettings run{ settings.Topology(), settings.Window() };
   run.format = settings.WireFormat();
+  run.overlap = IsDasgd<AlgorithmType> && settings.Overlap() != Overlap::Never;
   RankHistory log(1);
   run.history = settings.RecordHistory() ? &log : nullptr;
   run.checkpoint = !settings.CheckpointFile().empty();

@@ -332,6 +332,15 @@ class SGDR : public DASGD<UpdatePolicyType, ens::CyclicalDecay>
           resetPolicy, exactObjective)
   { }
 
+  //! An epoch has so many points on all ranks together.  As in ens::SGDR the
+  //! decay policy is told anew each time, since the user may have changed the
+  //! attributes.
+  void SetEpoch(const double points)
+  {
+    this->DecayPolicy().StepSize() = this->StepSize();
+    this->DecayPolicy().EpochBatches() = points / double(this->BatchSize());
+  }
+
   template<typename SeparableFunctionType,
            typename MatType,
            typename GradType,
@@ -343,13 +352,10 @@ class SGDR : public DASGD<UpdatePolicyType, ens::CyclicalDecay>
            MatType& iterate,
            CallbackTypes&&... callbacks)
   {
-    // As in ens::SGDR, since the user may have changed either.
-    ens::CyclicalDecay& decay = this->DecayPolicy();
-    decay.StepSize() = this->StepSize();
     double points = double(function.NumFunctions());
     if (this->Data() == Data::Sharded)
       points *= double(mpi::Ranks(this->Communicator()));
-    decay.EpochBatches() = points / double(this->BatchSize());
+    SetEpoch(points);
     return BaseType::template Optimize<SeparableFunctionType, MatType, GradType,
         CallbackTypes...>(function, iterate,
         std::forward<CallbackTypes>(callbacks)...);

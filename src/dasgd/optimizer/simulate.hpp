@@ -18,7 +18,9 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 namespace dasgd {
 
@@ -65,6 +67,12 @@ class SimulatedTraining
     run.format = machine.format;
     run.seed = Seed();
     run.maxLead = settings.MaxLead();
+    if (IsDasgd<AlgorithmType> && Ranks() > 1)
+    {
+      exchange = OverlapChoice(settings.Overlap(),
+          settings.Topology().Hops(Ranks()) > 1, false, true, false);
+      run.overlap = exchange.overlap;
+    }
     auto simulation = Make(run);
     if constexpr (synchronous)
       simulation.Run();
@@ -154,7 +162,7 @@ class SimulatedTraining
     {
       TrainingSource<ElemType>& source = *sources[i];
       source.Prepare(Ranks(), IsDasgd<AlgorithmType>);
-      // They share one step size, so each step counts once for its decay.
+      // Each step counts once for the decay policy, which they share.
       source.SetOrder(Seed(), false, false);
       ranks.emplace_back(source);
       ranks[i].Begin(RunSnapshot::Start(division, Seed()), i,
@@ -210,7 +218,7 @@ class SimulatedTraining
     if constexpr (synchronous)
       return simulation.Worker(rank).Counts();
     else
-      return simulation.Worker(rank).Node().Endpoint().Counts();
+      return simulation.Worker(rank).Node().Counts();
   }
 
   template<typename SimulationType>
@@ -270,6 +278,7 @@ class SimulatedTraining
     report = dasgd::Describe<AlgorithmType>(settings, steps, options,
         settings.Topology(), Ranks(), elements, sizeof(ElemType),
         ranks[0].state->EpochPoints());
+    report.exchange = exchange;
     report.seconds = simulation.Seconds();
     report.stepSize = stepSize;
     report.autoStep = automatic;
@@ -348,32 +357,51 @@ class SimulatedTraining
   double smoothness = 0;
   std::string smoothnessFrom;
 
+  OverlapChoice exchange;
   //! Where the run began.
   std::vector<ElemType> begin;
   std::deque<RankTraining<ElemType>> ranks;
 };
 
-//! The source of one of many ranks: with a model and policies of its own.
+/**
+ * The source of one of many ranks: with a model and an update policy of its own.
+ * Ranks share the step size, and so the decay policy, which sees the steps of
+ * all.
+ */
 template<typename TypesType>
 class SimulatedSource : public FunctionSource<TypesType>
 {
  public:
-  using FunctionSource<TypesType>::FunctionSource;
+  using DecayType = typename TypesType::DecayType;
+
+  //! For the other parameters see FunctionSource.
+  template<typename... ArgumentTypes>
+  explicit SimulatedSource(DecayType& decay, ArgumentTypes&&... arguments) :
+      FunctionSource<TypesType>(std::forward<ArgumentTypes>(arguments)...),
+      decay(decay)
+  { }
 
  protected:
   void MakePolicies(const size_t ranks, const bool shortenAverages) override
   {
     update.emplace(forRanks.Choose(this->settings.UpdatePolicy(), ranks,
         shortenAverages), this->Rows(), this->Cols());
-    decay.emplace(this->settings.DecayPolicy());
-    this->UsePolicies(*update, *decay);
+    this->UsePolicies(*update, decay);
   }
 
  private:
   PolicyForRanks<typename TypesType::UpdatePolicyType> forRanks;
   std::optional<typename TypesType::UpdateType> update;
-  std::optional<typename TypesType::DecayType> decay;
+  DecayType& decay;
 };
+
+//! Must an optimizer be told how long an epoch is, as SGDR?
+template<typename OptimizerType, typename = void>
+struct NeedsEpoch : std::false_type { };
+template<typename OptimizerType>
+struct NeedsEpoch<OptimizerType, std::void_t<
+    decltype(std::declval<OptimizerType&>().SetEpoch(1.0))>> :
+    std::true_type { };
 
 //! Simulate(), with the optimizer's settings as its base.
 template<typename OptimizerType,
@@ -407,11 +435,17 @@ typename IterateType::elem_type SimulateWith(
   simulate::Refuse(simulate::Complaint(machine, points, callbacks.size(),
       settings.Data()));
   std::vector<typename TypesType::MatType> iterates(functions.size(), iterate);
+  if constexpr (NeedsEpoch<OptimizerType>::value)
+  {
+    optimizer.SetEpoch(settings.Data() == Data::Replicated ? double(points[0]) :
+        double(std::accumulate(points.begin(), points.end(), size_t(0))));
+  }
+  typename TypesType::DecayType decay(settings.DecayPolicy());
   std::deque<SimulatedSource<TypesType>> sources;
   std::vector<TrainingSource<ElemType>*> all;
   for (size_t i = 0; i < functions.size(); ++i)
   {
-    sources.emplace_back(AlgorithmType::Name(), optimizer, settings,
+    sources.emplace_back(decay, AlgorithmType::Name(), optimizer, settings,
         *wrapped[i], iterates[i], functions.size(), i, callbacks[i]);
     all.push_back(&sources.back());
   }

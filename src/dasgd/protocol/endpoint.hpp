@@ -65,11 +65,14 @@ class Endpoint
    * @param routes The routes of this rank.
    * @param elements Elements of the model.
    * @param version Gradients of each origin that are known here; counted here.
+   *     The model may be behind, if it applies them later.
+   * @param traffic Where frames are counted.
    */
   Endpoint(const dasgd::Routes& routes,
            const EndpointOptions& options,
            size_t elements,
-           VersionVector& version);
+           VersionVector& version,
+           dasgd::Traffic& traffic);
 
   //! Make room for the largest manifests that there can be, so that nothing is
   //! allocated on the way.
@@ -80,7 +83,7 @@ class Endpoint
   //
 
   //! Read a frame that came from a neighbour; throws WireError if it cannot be.
-  void Read(const std::uint8_t* bytes, size_t size, size_t from);
+  void Read(const std::uint8_t* bytes, size_t size);
 
   //! The frame that was read last.
   DecodedFrame<ElemType>& Frame() { return frame; }
@@ -89,13 +92,8 @@ class Endpoint
   //! The channels that it is to be passed on to.
   const std::vector<size_t>& Onward() const;
 
-  /**
-   * Pass its manifest and its facts on, and count its gradients.
-   *
-   * @param measure Are its gradients applied here, so that their staleness can
-   *     be measured?
-   */
-  void Relay(bool measure);
+  //! Pass its manifest and its facts on, and count its gradients.
+  void Relay();
 
   //! Have so many frames arrived in a row that it is time to compute, even
   //! though there are more?
@@ -105,37 +103,25 @@ class Endpoint
   // What this rank has to say.
   //
 
-  //! A step begins here.
-  void BeginStep()
-  {
-    inARow = 0;
-    step = version[routes.Rank()] + 1;
-  }
-
-  //! The same for a gradient of another rank.
-  void CountStep() { ++step; }
-  std::uint64_t Step() const { return step; }
+  //! It is this rank's turn to compute.
+  void BeginStep() { inARow = 0; }
 
   /**
-   * Announce a gradient of this rank to all others.
+   * Announce gradients of this rank to all others.
    *
-   * @param entry What it is; who computed it is filled in.
-   * @param at The version of the model that it was computed at, or null if that
-   *     means nothing to anybody.
-   * @param points Points that it is of.
+   * @param entry What they are.
+   * @param at The version of the model that they were computed at, or null if
+   *     that means nothing to anybody.
    */
-  void Announce(ManifestEntry& entry, const std::uint64_t* at, size_t points);
+  void Announce(const ManifestEntry& entry, const std::uint64_t* at);
 
-  //! Ask all to stop, with the reason, value and text of a fact.
+  //! Ask all to stop, with the reason, count, value and text of a fact.  Once
+  //! is enough, and all that there is room for in a frame.
   void AskToStop(Fact fact);
-  //! Has this rank asked?  Once is enough, and all that there is room for in a
-  //! frame.
-  bool Asked() const { return asked; }
 
   //! This rank computes no more, and has nothing else to say but that it may
   //! ask to stop.
   void BroadcastFinal();
-  bool FinalSent() const { return finalSent; }
 
   /**
    * Hand to the transport what it has room for.
@@ -191,16 +177,13 @@ class Endpoint
   const dasgd::Routes& Routes() const { return routes; }
   size_t Elements() const { return limits.elements; }
   //! How many gradients of each origin are known here.
-  const VersionVector& Version() const { return version; }
+  const VersionVector& Known() const { return version; }
 
   //! Frames come from here; the transport gives them back.
   BufferPool& Pool() { return pool; }
   const BufferPool& Pool() const { return pool; }
   //! How many of them are in use at a time at most.
   size_t MaxBuffers() const { return maxBuffers; }
-
-  RankReport& Counts() { return counts; }
-  const RankReport& Counts() const { return counts; }
 
   //! Record from now on what happens; the driver says when.
   void Record(RankHistory& log) { history = &log; }
@@ -265,18 +248,14 @@ class Endpoint
   //! many as are received and as are under way.
   size_t inARow = 0;
   size_t sweep;
-  //! The last step that was begun here.
-  std::uint64_t step = 0;
 
   Termination termination;
-  bool asked = false;
-  bool finalSent = false;
   bool complete = false;
 
   DecodedFrame<ElemType> frame;
   //! Scratch: the version vector as a frame's manifest goes on.
   VersionVector due;
-  RankReport counts;
+  Traffic& traffic;
   RankHistory* history = nullptr;
 };
 

@@ -19,7 +19,8 @@ template<typename ElemType>
 Endpoint<ElemType>::Endpoint(const dasgd::Routes& routes,
                              const EndpointOptions& options,
                              const size_t elements,
-                             VersionVector& version) :
+                             VersionVector& version,
+                             dasgd::Traffic& traffic) :
     routes(routes),
     neighbours(options.neighbours),
     limits{routes.Ranks(), elements},
@@ -39,7 +40,8 @@ Endpoint<ElemType>::Endpoint(const dasgd::Routes& routes,
     lastsToCome(neighbours.receiveFrom.size()),
     sweep(2 * options.window * neighbours.receiveFrom.size()),
     termination(routes.Ranks()),
-    frame(routes.Ranks())
+    frame(routes.Ranks()),
+    traffic(traffic)
 {
   for (size_t link = 0; link < boxesOf.size(); ++link)
   {
@@ -74,9 +76,7 @@ void Endpoint<ElemType>::Reserve()
 }
 
 template<typename ElemType>
-void Endpoint<ElemType>::Read(const std::uint8_t* bytes,
-                              const size_t size,
-                              const size_t from)
+void Endpoint<ElemType>::Read(const std::uint8_t* bytes, const size_t size)
 {
   DecodeFrame(bytes, size, limits, frame);
   const bool says = !frame.manifest.Empty() || !frame.facts.empty();
@@ -103,10 +103,8 @@ void Endpoint<ElemType>::Read(const std::uint8_t* bytes,
     throw WireError("more last frames came than there are neighbours");
 
   ++inARow;
-  ++counts.framesReceived;
-  counts.bytesReceived += frame.header.frameBytes;
-  if (history)
-    history->Apply(from, frame.header.frameBytes, frame.manifest.Entries());
+  ++traffic.framesReceived;
+  traffic.bytesReceived += frame.header.frameBytes;
   if (frame.header.last)
     --lastsToCome;
 }
@@ -120,7 +118,7 @@ const std::vector<size_t>& Endpoint<ElemType>::Onward() const
 }
 
 template<typename ElemType>
-void Endpoint<ElemType>::Relay(const bool measure)
+void Endpoint<ElemType>::Relay()
 {
   const std::vector<size_t>& onward = Onward();
   if (!frame.manifest.Empty())
@@ -143,22 +141,9 @@ void Endpoint<ElemType>::Relay(const bool measure)
       held[linkOf[channel]] += frame.manifest.Entries().size();
     }
 
-    const std::vector<ManifestEntry>& entries = frame.manifest.Entries();
-    for (size_t i = 0; i < entries.size(); ++i)
-    {
-      if (measure && entries[i].versioned)
-      {
-        counts.staleness.Add(Staleness(version.data(),
-            frame.manifest.Version(i), routes.Ranks()));
-      }
-      else if (measure)
-      {
-        counts.staleness.Skip(entries[i].count);
-      }
-      version[entries[i].origin] += entries[i].count;
-    }
-    counts.applied += frame.manifest.Gradients();
-    counts.largestFrame = std::max(counts.largestFrame,
+    for (const ManifestEntry& entry : frame.manifest.Entries())
+      version[entry.origin] += entry.count;
+    traffic.largestFrame = std::max(traffic.largestFrame,
         frame.manifest.Gradients());
   }
 
@@ -170,33 +155,24 @@ void Endpoint<ElemType>::Relay(const bool measure)
 }
 
 template<typename ElemType>
-void Endpoint<ElemType>::Announce(ManifestEntry& entry,
-                                  const std::uint64_t* at,
-                                  const size_t points)
+void Endpoint<ElemType>::Announce(const ManifestEntry& entry,
+                                  const std::uint64_t* at)
 {
-  entry.origin = std::uint32_t(routes.Rank());
-  entry.first = version[routes.Rank()] + 1;
-  entry.versioned = (at != nullptr);
   for (const size_t channel : routes.Emit())
   {
     Outbox& box = Open(channel);
     box.manifest.Add(entry, at);
-    ++box.own;
+    box.own += size_t(entry.count);
     ++held[linkOf[channel]];
   }
-  ++version[routes.Rank()];
-  ++counts.computed;
-  ++counts.applied;
-  counts.points += points;
+  version[routes.Rank()] += entry.count;
 }
 
 template<typename ElemType>
 void Endpoint<ElemType>::AskToStop(Fact fact)
 {
-  asked = true;
   fact.kind = Fact::Kind::Stop;
   fact.origin = std::uint32_t(routes.Rank());
-  fact.count = step;
   // Once all have told their final counts, nobody computes: there is nothing to
   // stop, and neighbours may have left.
   if (FinalsMissing() > 0)
@@ -208,7 +184,6 @@ void Endpoint<ElemType>::AskToStop(Fact fact)
 template<typename ElemType>
 void Endpoint<ElemType>::BroadcastFinal()
 {
-  finalSent = true;
   Fact fact;
   fact.origin = std::uint32_t(routes.Rank());
   fact.count = version[routes.Rank()];
@@ -264,8 +239,8 @@ bool Endpoint<ElemType>::Send(TransportType& transport, VectorsType& vectors)
       box.buffer = std::move(rest);
 
       sent = true;
-      ++counts.framesSent;
-      counts.bytesSent += bytes;
+      ++traffic.framesSent;
+      traffic.bytesSent += bytes;
       if (history)
         history->Send(neighbours.sendTo[link], bytes);
       if (header.last)

@@ -11,6 +11,7 @@
 
 #include "../run/problem.hpp"
 #include "endpoint.hpp"
+#include "hand_over.hpp"
 
 #include <exception>
 #include <type_traits>
@@ -54,35 +55,101 @@ struct WorkerDefaults
   size_t FixedVectors() const { return 0; }
   //! Make room, so that nothing is allocated on the way.
   void Reserve() { }
+
+  //! Can there be an exchange while gradients are computed?
+  static constexpr bool mayOverlap = false;
+  //! Is there?  Then the driver calls Receive(), Exchange() and Send() beside the
+  //! rest, and a worker has `HandOver& Meeting()`.
+  bool Overlaps() const { return false; }
+  //! Take what the computing side has for the network.
+  void Exchange() { }
+  //! Nothing more will arrive.
+  void EndExchange() { }
+  //! On the computing side, apply what has arrived; false if nothing has.
+  bool ApplyArrived() { return false; }
+  //! Will nothing more arrive?
+  bool ExchangeOver() const { return true; }
 };
 
 /**
  * The part of a worker that all asynchronous algorithms share: what is thrown
  * becomes a fact, gradients are counted, and a rank that has no work left says
  * so.
+ *
+ * All of it is of the computing side.  If the exchanging side runs beside it
+ * (see HandOver), it owns the endpoint, and the node asks it for what it wants.
  */
 template<typename ElemType>
 class Node
 {
  public:
-  using ProblemType = Problem<ElemType>;
   using EndpointType = dasgd::Endpoint<ElemType>;
 
+  /**
+   * @param handOver Where the sides meet if they run at the same time, or null.
+   */
   Node(const Routes& routes,
        const EndpointOptions& options,
        const size_t elements,
-       ProblemType& problem) :
-      endpoint(routes, options, elements, problem.State().Version()),
-      problem(problem)
+       Problem<ElemType>& problem,
+       HandOver<ElemType>* handOver = nullptr) :
+      known(problem.State().Version()),
+      endpoint(routes, options, elements, known, handOver ? exchanged :
+          counts),
+      problem(problem),
+      handOver(handOver)
   { }
 
   EndpointType& Endpoint() { return endpoint; }
   const EndpointType& Endpoint() const { return endpoint; }
 
+  //! What happened here; if the sides run at the same time, with the traffic as
+  //! the computing side knows it.
+  RankReport& Counts() { return counts; }
+  const RankReport& Counts() const { return counts; }
+  //! The traffic as the exchanging side counts it then.
+  const Traffic& Exchanged() const { return exchanged; }
+
   //! Begin; call it first.
   void Start()
   {
     Guard([&]() { problem.Begin(); });
+  }
+
+  //! A step begins here.
+  void BeginStep()
+  {
+    step = problem.State().Version()[problem.State().Rank()] + 1;
+    if (!handOver)
+      endpoint.BeginStep();
+  }
+  //! The same for a gradient of another rank.
+  void CountStep() { ++step; }
+  std::uint64_t Step() const { return step; }
+
+  /**
+   * A gradient of this rank is there: say whose it is, and count it.
+   *
+   * @param points Points that it is of.
+   */
+  void Name(ManifestEntry& entry, const size_t points)
+  {
+    const size_t rank = problem.State().Rank();
+    entry.origin = std::uint32_t(rank);
+    entry.first = problem.State().Version()[rank] + 1;
+    ++counts.computed;
+    ++counts.applied;
+    counts.points += points;
+  }
+
+  //! The same, and announce it to all others; see Endpoint::Announce().
+  void Announce(ManifestEntry& entry,
+                const std::uint64_t* at,
+                const size_t points)
+  {
+    Name(entry, points);
+    entry.versioned = (at != nullptr);
+    endpoint.Announce(entry, at);
   }
 
   //! This rank has taken a step; call it in Guard().
@@ -92,26 +159,39 @@ class Node
     problem.Stepped();
   }
 
-  //! A gradient of another rank is known.
-  void Apply(const ManifestEntry& entry)
+  /**
+   * Gradients of other ranks are here: count them, and judge progress.
+   *
+   * @param measure Has the model applied them, so that their staleness can be
+   *     measured?
+   */
+  template<typename WorkerType>
+  void Apply(const Manifest& manifest, const bool measure, WorkerType& worker)
   {
-    const double objective = problem.State().Apply(entry);
-    Guard([&]() { problem.Applied(entry, objective); });
+    for (size_t i = 0; i < manifest.Entries().size(); ++i)
+    {
+      const ManifestEntry& entry = manifest.Entries()[i];
+      if (measure && entry.versioned)
+      {
+        counts.staleness.Add(Staleness(problem.State().Version().data(),
+            manifest.Version(i), problem.State().Ranks()));
+      }
+      else if (measure)
+        counts.staleness.Skip(entry.count);
+      const double objective = problem.State().Apply(entry);
+      Guard([&]() { problem.Applied(entry, objective); });
+    }
+    counts.applied += manifest.Gradients();
+    Guard([&]() { problem.CloseEpochs(); });
+    Conclude(worker);
   }
 
-  /**
-   * Count what the frame that was read says, pass it on, and judge progress.
-   *
-   * @param measure See Endpoint::Relay().
-   */
+  //! Pass on the frame that was read, and apply what it says; see Apply().
   template<typename WorkerType>
   void Accept(const bool measure, WorkerType& worker)
   {
-    endpoint.Relay(measure);
-    for (const ManifestEntry& entry : endpoint.Frame().manifest.Entries())
-      Apply(entry);
-    Guard([&]() { problem.CloseEpochs(); });
-    Conclude(worker);
+    endpoint.Relay();
+    Apply(endpoint.Frame().manifest, measure, worker);
   }
 
   //! End this rank's own computing if there is a reason to.
@@ -119,20 +199,27 @@ class Node
   void Conclude(WorkerType& worker)
   {
     // Also of a rank that has done its share: others are at work.
-    if (!endpoint.Stop() && problem.Verdict())
-      endpoint.AskToStop(*problem.Verdict());
-    if (!endpoint.FinalSent())
+    if (!StopKnown() && problem.Verdict())
+      AskToStop(*problem.Verdict());
+    if (!final)
     {
-      if (!finished && (endpoint.Stop() || !problem.HasWork()))
+      if (!finished && (StopKnown() || !problem.HasWork()))
       {
         finished = true;
         worker.Finish();
       }
       // A rank that has this from all may leave, so no gradient may follow.
       if (finished && worker.MayAnnounceFinal())
-        endpoint.BroadcastFinal();
+      {
+        final = true;
+        if (handOver)
+          handOver->AskFinal();
+        else
+          endpoint.BroadcastFinal();
+      }
     }
-    endpoint.SetComplete(endpoint.FinalsMissing() == 0 && worker.MayLeave());
+    if (!handOver)
+      endpoint.SetComplete(endpoint.FinalsMissing() == 0 && worker.MayLeave());
   }
 
   //! Does this rank compute no more?
@@ -168,18 +255,47 @@ class Node
     exception = std::current_exception();
     // A rank gives one reason; what is thrown after it is told to all when they
     // meet at the end.
-    if (endpoint.Asked())
+    if (asked)
       return;
     Fact fact;
     fact.reason = StopReason::Error;
     fact.text = text;
-    endpoint.AskToStop(fact);
+    AskToStop(fact);
   }
 
+  //! Ask all to stop, with the reason, value and text of a fact.
+  void AskToStop(Fact fact)
+  {
+    asked = true;
+    fact.count = step;
+    if (handOver)
+      handOver->AskToStop(fact);
+    else
+      endpoint.AskToStop(fact);
+  }
+
+  //! Has somebody asked to stop?
+  bool StopKnown() const
+  {
+    if (handOver)
+      return asked || handOver->Look().stop;
+    return endpoint.Stop() != nullptr;
+  }
+
+  //! Gradients of each origin that have arrived.
+  VersionVector known;
+  RankReport counts;
+  Traffic exchanged;
   EndpointType endpoint;
-  ProblemType& problem;
-  //! This rank computes no more.
+  Problem<ElemType>& problem;
+  HandOver<ElemType>* handOver;
+  //! The last step that was begun here.
+  std::uint64_t step = 0;
+  //! This rank computes no more, and has it said so?
   bool finished = false;
+  bool final = false;
+  //! Has this rank asked to stop?
+  bool asked = false;
   std::exception_ptr exception;
 };
 

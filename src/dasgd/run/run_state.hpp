@@ -106,10 +106,8 @@ class RunState
   // Progress.
   //
 
-  //! Gradients of each origin that are known, since the run began; the protocol
-  //! counts them as they are announced or arrive.
+  //! Gradients of each origin that the model has applied since the run began.
   const VersionVector& Version() const { return version; }
-  VersionVector& Version() { return version; }
 
   //! Gradients in all, those before this run included.
   std::uint64_t Gradients() const
@@ -124,7 +122,11 @@ class RunState
    *
    * @return The objective of its gradients, as far as it can be told.
    */
-  double Apply(const ManifestEntry& entry) { return progress.Note(entry); }
+  double Apply(const ManifestEntry& entry)
+  {
+    version[entry.origin] += entry.count;
+    return progress.Note(entry);
+  }
 
   //! Close the next epoch that is complete, if there is one.
   bool CloseEpoch();

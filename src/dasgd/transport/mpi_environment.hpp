@@ -88,6 +88,9 @@ std::string LauncherMismatch();
 //! Initialise MPI unless somebody has.
 void Initialize();
 
+//! Was MPI initialised such that any thread may call it at any time?
+bool AnyThread();
+
 //! How many ranks a communicator has.
 size_t Ranks(MPI_Comm comm);
 

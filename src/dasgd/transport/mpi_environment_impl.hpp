@@ -168,7 +168,8 @@ DASGD_INLINE void Initialize()
 #endif
   const std::string mismatch = LauncherMismatch();
   int provided = 0, size = 1;
-  Check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
+  // For an exchange beside computing; the user's code may call MPI, too.
+  Check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided),
       "MPI_Init_thread");
   Check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
   if (size == 1 && !mismatch.empty())
@@ -199,6 +200,13 @@ DASGD_INLINE void Initialize()
       AtExit(0);
   });
 #endif
+}
+
+DASGD_INLINE bool AnyThread()
+{
+  int level = MPI_THREAD_SINGLE;
+  Check(MPI_Query_thread(&level), "MPI_Query_thread");
+  return level == MPI_THREAD_MULTIPLE;
 }
 
 DASGD_INLINE size_t Ranks(const MPI_Comm comm)

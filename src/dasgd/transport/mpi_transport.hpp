@@ -171,6 +171,10 @@ class MpiTransport
   size_t Lent() const { return CountLent(senders); }
   size_t Borrowed() const { return CountLent(receivers); }
 
+  //! Frames that are lent need no call of MPI, but MPI makes progress with what
+  //! others have begun only while it is called.
+  void Progress();
+
   //! There is nothing to do at the moment.
   void Wait()
   {
@@ -228,10 +232,6 @@ class MpiTransport
    * process that slept sooner than one that yielded.
    */
   void OfferCore();
-
-  //! Frames that are lent need no call of MPI, but MPI makes progress with what
-  //! others have begun only while it is called.
-  void Progress();
 
   //! After the death of a rank: wait until MPI uses none of our buffers.
   void Release();

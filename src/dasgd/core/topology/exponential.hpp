@@ -18,7 +18,9 @@ namespace detail {
  * set bit, highest first.  The class is the bit used last and whether the bits
  * used so far are the leading bits of n - 1 ("tight").  If so, the lower bits
  * may not exceed those of n - 1 either; if not, the offset stays below n - 1
- * whatever they are.
+ * whatever they are.  Where the lower bits of n - 1 are all ones, there is no
+ * difference, and the class is not tight: the fewer classes, the more can be
+ * summed.
  */
 class ExponentialShape : public Shape
 {
@@ -80,13 +82,22 @@ class ExponentialShape : public Shape
     return bits;
   }
 
-  //! Does any offset lead to this class?  The highest bit is always tight.
+  //! Are all bits of the largest offset below this one set?
+  static bool Free(const size_t ranks, const size_t bit)
+  {
+    const size_t below = (size_t(1) << bit) - 1;
+    return ((ranks - 1) & below) == below;
+  }
+
+  //! Does any offset lead to this class?  The highest bit is tight, if any is.
   static bool Used(const size_t ranks, const size_t bit, const bool tight)
   {
     const size_t bits = Bits(ranks);
     if (bit >= bits)
       return false;
-    return tight ? (((ranks - 1) >> bit) & 1) : (bit + 1 < bits);
+    if (tight)
+      return (((ranks - 1) >> bit) & 1) && !Free(ranks, bit);
+    return bit + 1 < bits || Free(ranks, bit);
   }
 
   static std::vector<Hop> Below(const size_t ranks,
@@ -101,7 +112,7 @@ class ExponentialShape : public Shape
       if (!tight || limit)
       {
         hops.push_back({ (rank + (size_t(1) << bit)) % ranks,
-            2 * bit + tight });
+            2 * bit + (tight && !Free(ranks, bit)) });
       }
 
       // Going on to the lower bits means not using this one.

@@ -1,0 +1,67 @@
+/**
+ * @file overlap.hpp
+ *
+ * Is there an exchange while gradients are computed?
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_CORE_OVERLAP_HPP
+#define DASGD_CORE_OVERLAP_HPP
+
+#include <cstdint>
+#include <string>
+
+namespace dasgd {
+
+//! Whether frames are received, relayed and sent by a thread beside computing,
+//! rather than between two gradients.
+enum class Overlap : std::uint8_t
+{
+  //! If the topology has relays, and there is a core for each rank.
+  Auto,
+  //! If that is possible at all.
+  Always,
+  Never
+};
+
+inline const char* ToString(const Overlap overlap)
+{
+  return overlap == Overlap::Auto ? "auto" : overlap == Overlap::Always ?
+      "always" : "never";
+}
+
+//! What follows from it for a run.
+struct OverlapChoice
+{
+  bool overlap = false;
+  //! Why there is none though it was wanted; or nothing.
+  std::string obstacle;
+
+  OverlapChoice() = default;
+
+  /**
+   * @param wanted The setting.
+   * @param relays Are there relays?
+   * @param crowded Do ranks share cores?
+   * @param threads May any thread call MPI?
+   * @param recorded Is a history recorded, which is one of a single thread?
+   */
+  OverlapChoice(const Overlap wanted,
+                const bool relays,
+                const bool crowded,
+                const bool threads,
+                const bool recorded)
+  {
+    overlap = (wanted == Overlap::Always) ||
+        (wanted == Overlap::Auto && relays && !crowded);
+    if (overlap && recorded)
+      obstacle = "a history was recorded";
+    else if (overlap && !threads)
+      obstacle = "MPI was initialised without MPI_THREAD_MULTIPLE";
+    overlap = overlap && obstacle.empty();
+  }
+};
+
+} // namespace dasgd
+
+#endif
