@@ -45,7 +45,8 @@ sim()
   # Without sanitizers, which would take most of the time; "address" has them.
   local program="$scratch/sim"
   g++ -std=c++17 -O2 -ffp-contract=off -I"$root/src" -I"$root/tests" \
-    "$root/tests/main.cpp" "$root/tests/sim/simulation_test.cpp" \
+    "$root/tests/main.cpp" "$root/tests/catch_runner.cpp" \
+    "$root/tests/sim/simulation_test.cpp" \
     "$root/tests/sim/resume_test.cpp" "$root/tests/sim/recovery_test.cpp" \
     -o "$program" -larmadillo &&
     DASGD_SEEDS="${SEEDS:-100000}" "$program" "all promises*" -d yes
@@ -73,12 +74,15 @@ fuzz() { BUILD_DIR="$build" "$root/tests/fuzz/run.sh" ${FUZZ:+"$FUZZ"}; }
 
 threads()
 {
-  # MPI libraries are not made for it; checkpoints are written by a thread
-  # whether there is MPI or not.
+  # MPI libraries are not made for it.  Checkpoints are written by a thread
+  # whether there is MPI or not, and what exchanges beside computing is tested
+  # with threads for ranks.
   local program="$scratch/threads"
   g++ -std=c++17 -O1 -g -fsanitize=thread -I"$root/src" -I"$root/tests" \
-    "$root/tests/main.cpp" "$root/tests/wire/checkpoint_test.cpp" \
-    -o "$program" -larmadillo && "$program"
+    "$root/tests/main.cpp" "$root/tests/catch_runner.cpp" \
+    "$root/tests/wire/checkpoint_test.cpp" \
+    "$root/tests/threads/threads_test.cpp" -o "$program" -larmadillo &&
+    DASGD_SEEDS=20000 "$program"
 }
 
 address()

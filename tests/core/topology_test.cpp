@@ -6,6 +6,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
+#include <dasgd/core/routes.hpp>
 #include <dasgd/core/topology.hpp>
 #include <dasgd/core/topology/shape.hpp>
 
@@ -357,7 +358,16 @@ TEST_CASE("Topology: exponential sends to powers of two, tight or not",
   const std::vector<Hop> tight = topology.Forward(6, 2, 5);
   REQUIRE(tight.size() == 1); // 101 is an offset, 110 is not.
   REQUIRE(tight[0].neighbour == 3);
-  REQUIRE(tight[0].routeClass == 1);
+  REQUIRE(tight[0].routeClass == 0); // Below the lowest bit nothing is tight.
+
+  // For a power of two of ranks every offset is one: a class for each bit, so
+  // that a link has one sum.
+  for (size_t bits = 1; bits <= 8; ++bits)
+  {
+    const size_t n = size_t(1) << bits;
+    CAPTURE(n);
+    REQUIRE(Routes(topology, n, n / 2).Channels().size() == bits);
+  }
 }
 
 TEST_CASE("Topology: a file may write edges in three ways", "[topology]")
