@@ -19,7 +19,7 @@ namespace dasgd {
 struct Outcome
 {
   //! Did some rank stop the run before its work was done?  The same fact on
-  //! all.
+  //! all, once they have agreed.
   bool stopped = false;
   Fact stop;
   //! What was thrown on this rank, if anything.

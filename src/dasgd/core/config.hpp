@@ -7,7 +7,9 @@
  * A header `x.hpp` declares, and `x_impl.hpp` defines what is not a template.
  * Headers only (the default): `x.hpp` includes `x_impl.hpp`, and functions are
  * inline.  With DASGD_COMPILED defined: `x.hpp` does not include it, and the
- * definitions come from src/dasgd_core.cpp and src/dasgd_mpi.cpp.
+ * definitions come from src/dasgd_core.cpp and src/dasgd_mpi.cpp.  Templates of
+ * the element's type always have theirs; with DASGD_COMPILED, instances for
+ * double and float come from there and from src/dasgd_rivals.cpp.
  *
  * Functions that own static variables stay inline in `x.hpp`, so that there is
  * one such variable even if a program mixes both ways.

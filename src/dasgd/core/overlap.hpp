@@ -33,7 +33,7 @@ inline const char* ToString(const Overlap overlap)
 //! What follows from it for a run.
 struct OverlapChoice
 {
-  bool overlap = false;
+  bool used = false;
   //! Why there is none though it was wanted; or nothing.
   std::string obstacle;
 
@@ -52,13 +52,13 @@ struct OverlapChoice
                 const bool threads,
                 const bool recorded)
   {
-    overlap = (wanted == Overlap::Always) ||
+    used = (wanted == Overlap::Always) ||
         (wanted == Overlap::Auto && relays && !crowded);
-    if (overlap && recorded)
+    if (used && recorded)
       obstacle = "a history was recorded";
-    else if (overlap && !threads)
+    else if (used && !threads)
       obstacle = "MPI was initialised without MPI_THREAD_MULTIPLE";
-    overlap = overlap && obstacle.empty();
+    used = used && obstacle.empty();
   }
 };
 

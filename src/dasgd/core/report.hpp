@@ -43,7 +43,7 @@ class Report
   dasgd::Data data = dasgd::Data::Replicated;
   dasgd::Sharing sharing = dasgd::Sharing::Static;
   //! Was there an exchange while gradients were computed?
-  OverlapChoice exchange;
+  OverlapChoice overlap;
   //! Elements of the model, and bytes of each.
   std::uint64_t elements = 0;
   std::uint64_t elementBytes = 0;

@@ -64,7 +64,7 @@ DASGD_INLINE std::string Report::Json(
       << "  \"wire_format\": " << JsonString(wireFormat) << ",\n"
       << "  \"data\": " << JsonString(ToString(data)) << ",\n"
       << "  \"sharing\": " << JsonString(ToString(sharing)) << ",\n"
-      << "  \"overlap\": " << (exchange.overlap ? "true" : "false") << ",\n"
+      << "  \"overlap\": " << (overlap.used ? "true" : "false") << ",\n"
       << "  \"elements\": " << elements << ",\n"
       << "  \"element_bytes\": " << elementBytes << ",\n"
       << "  \"epoch_points\": " << epochPoints << ",\n"

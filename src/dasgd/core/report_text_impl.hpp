@@ -214,12 +214,12 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
     pauses += rank.pauses;
     paused += rank.secondsAhead;
   }
-  if (report.exchange.overlap)
+  if (report.overlap.used)
     out << "frames were exchanged while gradients were computed\n";
-  else if (!report.exchange.obstacle.empty())
+  else if (!report.overlap.obstacle.empty())
   {
     out << "frames were exchanged between gradients, since "
-        << report.exchange.obstacle << "\n";
+        << report.overlap.obstacle << "\n";
   }
   if (pauses > 0)
   {

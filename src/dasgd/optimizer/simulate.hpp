@@ -69,9 +69,9 @@ class SimulatedTraining
     run.maxLead = settings.MaxLead();
     if (IsDasgd<AlgorithmType> && Ranks() > 1)
     {
-      exchange = OverlapChoice(settings.Overlap(),
+      overlap = OverlapChoice(settings.Overlap(),
           settings.Topology().Hops(Ranks()) > 1, false, true, false);
-      run.overlap = exchange.overlap;
+      run.overlap = overlap.used;
     }
     auto simulation = Make(run);
     if constexpr (synchronous)
@@ -278,7 +278,7 @@ class SimulatedTraining
     report = dasgd::Describe<AlgorithmType>(settings, steps, options,
         settings.Topology(), Ranks(), elements, sizeof(ElemType),
         ranks[0].state->EpochPoints());
-    report.exchange = exchange;
+    report.overlap = overlap;
     report.seconds = simulation.Seconds();
     report.stepSize = stepSize;
     report.autoStep = automatic;
@@ -357,7 +357,7 @@ class SimulatedTraining
   double smoothness = 0;
   std::string smoothnessFrom;
 
-  OverlapChoice exchange;
+  OverlapChoice overlap;
   //! Where the run began.
   std::vector<ElemType> begin;
   std::deque<RankTraining<ElemType>> ranks;

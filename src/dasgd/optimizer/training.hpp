@@ -168,7 +168,7 @@ class Training
   std::vector<std::uint64_t> lostRanks;
   std::uint64_t gradientsDropped = 0;
 
-  OverlapChoice exchange;
+  OverlapChoice overlap;
   //! What this rank did, if it is to be recorded.
   std::unique_ptr<RankHistory> history;
   Outcome outcome;

@@ -306,14 +306,14 @@ void Training<AlgorithmType, ElemType>::Run()
   history.reset();
   if (fixed->recordHistory)
     history = std::make_unique<RankHistory>(comm.Size());
-  exchange = OverlapChoice();
+  overlap = OverlapChoice();
   if (IsDasgd<AlgorithmType> && comm.Size() > 1)
   {
-    exchange = OverlapChoice(fixed->overlap, topology.Hops(comm.Size()) > 1,
+    overlap = OverlapChoice(fixed->overlap, topology.Hops(comm.Size()) > 1,
         ranksHere > Cores(), mpi::AnyThread(), fixed->recordHistory);
   }
   RunSettings run{ topology, fixed->window };
-  run.overlap = exchange.overlap;
+  run.overlap = overlap.used;
   run.history = history.get();
   run.format = fixed->format;
   run.live = &settings.live.counts;
@@ -421,7 +421,7 @@ void Training<AlgorithmType, ElemType>::GatherReport()
   report = dasgd::Describe<AlgorithmType>(*fixed, steps, options, topology,
       comm.Size(), elements, sizeof(ElemType), rank.state->EpochPoints());
   report.maxIterations = fixed->maxIterations;
-  report.exchange = exchange;
+  report.overlap = overlap;
   report.threads = BlasThreads::InUse();
   report.objective = double(objective);
   report.stepSize = stepSize;

@@ -33,8 +33,7 @@ struct StepDescription
   bool forgets = false;
   //! Does this version of ensmallen divide the step by the points of a batch?
   bool divided = true;
-  //! Does it return the objective of the epoch under way, rather than that of
-  //! the last complete one?
+  //! Does its SGD return the objective of the last epoch if it ended there?
   bool keepsLastObjective = false;
 
   //! Is the step the paper's?

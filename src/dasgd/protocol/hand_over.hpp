@@ -137,8 +137,8 @@ class UpdateSlot
 };
 
 /**
- * Everything that passes between the two sides.  Neither waits for the other,
- * but the computing side when it has nothing to compute.
+ * Everything that passes between the two sides.  A side that has something to
+ * do never waits for the other.
  */
 template<typename ElemType>
 class HandOver

@@ -76,8 +76,9 @@ struct WorkerDefaults
  * becomes a fact, gradients are counted, and a rank that has no work left says
  * so.
  *
- * All of it is of the computing side.  If the exchanging side runs beside it
- * (see HandOver), it owns the endpoint, and the node asks it for what it wants.
+ * Its functions are of the computing side.  If the exchanging side runs beside
+ * it (see HandOver), that side owns the endpoint with what it counts, and the
+ * node asks it for what it wants.
  */
 template<typename ElemType>
 class Node
@@ -291,8 +292,9 @@ class Node
   HandOver<ElemType>* handOver;
   //! The last step that was begun here.
   std::uint64_t step = 0;
-  //! This rank computes no more, and has it said so?
+  //! This rank computes no more ...
   bool finished = false;
+  //! ... and has asked to tell all others.
   bool final = false;
   //! Has this rank asked to stop?
   bool asked = false;

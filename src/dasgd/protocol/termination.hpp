@@ -35,8 +35,7 @@ class Termination
   {
     if (fact.kind == Fact::Kind::Stop)
     {
-      // Every rank receives all facts before it leaves, so all end up with the
-      // same reason.
+      // A late one may not reach all; they agree when they meet at the end.
       if (!stopped || Outweighs(fact, stop))
         stop = fact;
       stopped = true;

@@ -19,7 +19,7 @@ namespace dasgd {
 /**
  * All that belongs to the user: function, update policy and callbacks.  So that
  * algorithms are compiled once, whatever those are, they reach them through
- * this interface; a gradient costs a few virtual calls.  FunctionSource is the
+ * this interface; a gradient costs about ten virtual calls.  FunctionSource is the
  * production one.
  *
  * Everything here may throw.  Functions that return bool and are not described
