@@ -117,6 +117,29 @@ TEST_CASE("Simulated with one rank it is ens::SGD", "[history]")
   CHECK(optimizer.Report().seconds == Approx(10 * 13 * 2.0));
 }
 
+TEST_CASE("SGDR restarts by the epochs of all simulated ranks", "[history]")
+{
+  const Probe probe(48, 3);
+  Probe other(48, 3);
+  const arma::mat start(3, 1, arma::fill::ones);
+  arma::mat iterate = start, expected = start;
+  dasgd::SGDR<> optimizer(2, 2.0, 4, MeanStep(0.01, 4), 48 * 10, -1, false);
+  ens::SGDR<> serial(2, 2.0, 4, MeanStep(0.01, 4), 48 * 10, -1, false);
+  dasgd::SimMachine machine;
+  machine.computeSeconds = { 1 };
+  std::vector<Probe> one(1, probe), three(3, probe);
+  const double objective = dasgd::Simulate(optimizer, one, iterate, machine);
+  CHECK(objective == serial.Optimize(other, expected));
+  CHECK(arma::all(arma::vectorise(iterate) == arma::vectorise(expected)));
+
+  machine.computeSeconds = { 1, 1, 1 };
+  arma::mat shared = start;
+  dasgd::Simulate(optimizer, three, shared, machine);
+  // As many steps of the same sizes; each rank has a momentum of its own.
+  CHECK(probe.Objective(expected) < 0.2 * probe.Objective(start));
+  CHECK(probe.Objective(shared) < 0.2 * probe.Objective(start));
+}
+
 TEST_CASE("Simulated ranks share the work and end alike", "[history]")
 {
   Probe probe(64, 3);
