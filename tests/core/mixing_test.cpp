@@ -18,7 +18,7 @@ using namespace dasgd;
 namespace {
 
 //! Topologies of every sort that fit this many ranks.
-std::vector<Topology> Topologies(const size_t ranks)
+std::vector<Topology> MixedTopologies(const size_t ranks)
 {
   std::vector<Topology> all = { "complete", "ring", "exponential", "tree:1",
       "tree:2", "tree:3" };
@@ -67,7 +67,7 @@ void ForAll(ActionType&& action)
 {
   for (size_t ranks = 1; ranks <= 20; ++ranks)
   {
-    for (const Topology& topology : Topologies(ranks))
+    for (const Topology& topology : MixedTopologies(ranks))
     {
       INFO(topology.Name() << ", " << ranks << " ranks");
       action(topology, ranks);

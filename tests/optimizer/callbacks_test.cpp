@@ -66,7 +66,7 @@ class Capture
  * A run that goes on until somebody stops it: two points for each rank, batches
  * of one, so that epochs are short.
  */
-struct Endless
+struct EndlessTraining
 {
   Probe probe{2 * Ranks(), 3};
   arma::mat iterate{3, 1, arma::fill::zeros};
@@ -92,7 +92,7 @@ struct SeesAllRanks<CountsAll> : std::true_type { };
 TEST_CASE("Live() shows callbacks the counts of the run that is under way",
     "[callbacks]")
 {
-  Endless run;
+  EndlessTraining run;
   CHECK(run.optimizer.Live() == nullptr);
   Hooks hooks;
   size_t wrong = 0;
@@ -118,7 +118,7 @@ TEST_CASE("A callback of any kind that asks to stop on one rank stops all",
                            const std::function<void(Hooks&)>& prepare)
   {
     INFO(name);
-    Endless run;
+    EndlessTraining run;
     Hooks hooks;
     if (Rank() == who)
       prepare(hooks);
@@ -308,7 +308,7 @@ TEST_CASE("A callback may change where the optimization begins and ends",
 TEST_CASE("If all ranks ask to stop at once, all name the same one",
     "[callbacks]")
 {
-  Endless run;
+  EndlessTraining run;
   Hooks hooks;
   hooks.step = [&hooks]() { return hooks.steps == 20; };
   const double objective = run.Run(hooks);
@@ -323,7 +323,7 @@ TEST_CASE("EndOptimization is called once on every path", "[callbacks]")
 {
   SECTION("all work done")
   {
-    Endless run;
+    EndlessTraining run;
     run.optimizer.MaxIterations() = 10 * Ranks();
     Hooks hooks;
     run.Run(hooks);
@@ -333,7 +333,7 @@ TEST_CASE("EndOptimization is called once on every path", "[callbacks]")
   }
   SECTION("tolerance")
   {
-    Endless run;
+    EndlessTraining run;
     run.optimizer.Tolerance() = 1e10;
     Hooks hooks;
     run.Run(hooks);
@@ -343,7 +343,7 @@ TEST_CASE("EndOptimization is called once on every path", "[callbacks]")
   }
   SECTION("a gradient that is not finite")
   {
-    Endless run;
+    EndlessTraining run;
     run.probe.spoil = [&run](double&, arma::mat& gradient)
     {
       if (Rank() == 0 && run.probe.calls == 5)
@@ -357,7 +357,7 @@ TEST_CASE("EndOptimization is called once on every path", "[callbacks]")
   }
   SECTION("an exception")
   {
-    Endless run;
+    EndlessTraining run;
     run.probe.onGradient = [&run]()
     {
       if (Rank() == 0 && run.probe.calls == 5)
@@ -405,7 +405,7 @@ TEST_CASE("A rank's callbacks see its own gradients and everybody's epochs",
 TEST_CASE("A callback that says so sees the gradients of all ranks",
     "[callbacks]")
 {
-  Endless run;
+  EndlessTraining run;
   run.optimizer.MaxIterations() = 60 * Ranks();
   CountsAll all;
   run.Run(all);
@@ -421,7 +421,7 @@ TEST_CASE("RootStream() prints on rank 0 only", "[callbacks]")
 
 TEST_CASE("PrintLoss prints each epoch once", "[callbacks]")
 {
-  Endless run;
+  EndlessTraining run;
   run.optimizer.MaxIterations() = 3 * run.probe.NumFunctions();
   ens::PrintLoss print(dasgd::RootStream());
   Capture capture;
@@ -463,7 +463,7 @@ TEST_CASE("ProgressBar reaches the end of every epoch", "[callbacks]")
 
 TEST_CASE("ens::Report prints once", "[callbacks]")
 {
-  Endless run;
+  EndlessTraining run;
   run.optimizer.MaxIterations() = 3 * run.probe.NumFunctions();
   ens::Report report(0.1, dasgd::RootStream());
   Capture capture;
@@ -479,7 +479,7 @@ TEST_CASE("EarlyStopAtMinLoss stops all ranks", "[callbacks]")
   SECTION("by the loss of the epoch")
   {
     // Without steps the loss never falls.
-    Endless run;
+    EndlessTraining run;
     run.optimizer.StepSize() = 0;
     ens::EarlyStopAtMinLoss stop(3);
     run.Run(stop);
@@ -488,7 +488,7 @@ TEST_CASE("EarlyStopAtMinLoss stops all ranks", "[callbacks]")
   }
   SECTION("by a loss that one rank finds")
   {
-    Endless run;
+    EndlessTraining run;
     double loss = 0;
     ens::EarlyStopAtMinLoss stop([&loss](const arma::mat&)
     {
@@ -504,7 +504,7 @@ TEST_CASE("EarlyStopAtMinLoss stops all ranks", "[callbacks]")
 
 TEST_CASE("TimerStop stops all ranks", "[callbacks]")
 {
-  Endless run;
+  EndlessTraining run;
   ens::TimerStop stop(0.01);
   const double objective = run.Run(stop);
   CHECK(run.optimizer.Report().reason == dasgd::StopReason::Callback);
@@ -550,7 +550,7 @@ TEST_CASE("Clipped gradients are what is applied and sent", "[callbacks]")
 TEST_CASE("StoreBestCoordinates holds the best of all ranks, on all of them",
     "[callbacks]")
 {
-  Endless run;
+  EndlessTraining run;
   run.optimizer.MaxIterations() = 20 * Ranks();
   double best = std::numeric_limits<double>::max();
   run.probe.spoil = [&best](double& objective, arma::mat&)
@@ -569,7 +569,7 @@ TEST_CASE("Callbacks that hold the same on all ranks are given to all of them",
 {
   if (Ranks() == 1)
     return;
-  Endless run;
+  EndlessTraining run;
   const Ending ending = Try([&]()
   {
     if (Rank() != 0)
@@ -583,7 +583,7 @@ TEST_CASE("Callbacks that hold the same on all ranks are given to all of them",
 
 TEST_CASE("Callbacks that keep nothing may differ between ranks", "[callbacks]")
 {
-  Endless run;
+  EndlessTraining run;
   run.optimizer.MaxIterations() = 3 * run.probe.NumFunctions();
   std::ostringstream loss;
   ens::PrintLoss print(loss);
@@ -600,7 +600,7 @@ TEST_CASE("Callbacks that keep nothing may differ between ranks", "[callbacks]")
 TEST_CASE("Callbacks of ensmallen that print do so on rank 0 only",
     "[callbacks]")
 {
-  Endless run;
+  EndlessTraining run;
   run.optimizer.MaxIterations() = 3 * run.probe.NumFunctions();
   std::ostringstream loss, bar, report;
   ens::PrintLoss printLoss(loss);
@@ -614,7 +614,7 @@ TEST_CASE("Callbacks of ensmallen that print do so on rank 0 only",
 
 TEST_CASE("One rank looks at validation data for all", "[callbacks]")
 {
-  Endless run;
+  EndlessTraining run;
   run.optimizer.MaxIterations() = 3 * run.probe.NumFunctions();
   size_t looks = 0;
   ens::EarlyStopAtMinLoss stop([&looks](const arma::mat&)

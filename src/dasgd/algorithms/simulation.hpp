@@ -229,8 +229,7 @@ class Simulation
     if (action == Action::Compute)
     {
       const double seconds = GradientSeconds(rank);
-      clock.After(seconds, [this, rank, seconds]()
-      { ComputeBeside(rank, seconds); });
+      clock.After(seconds, [this, rank, seconds]() { Compute(rank, seconds); });
       return;
     }
     if (action == Action::Pause)
@@ -240,15 +239,9 @@ class Simulation
     Rest(rank, seat.worker->ExchangeOver());
   }
 
-  void ComputeBeside(const size_t rank, const double seconds)
+  //! The same after a gradient: hand it over first.
+  void GoOnBeside(const size_t rank)
   {
-    Seat& seat = seats[rank];
-    if (seat.halted)
-      return;
-    Note(rank, 2);
-    seat.worker->Compute();
-    Stamp(rank, seconds);
-    Counts(rank).secondsComputing += seconds;
     Exchange(rank);
     if (Stalls())
     {
@@ -324,6 +317,10 @@ class Simulation
     Turn(rank);
   }
 
+  //
+  // Both.
+  //
+
   //! A gradient has been computed.
   void Compute(const size_t rank, const double seconds)
   {
@@ -334,12 +331,11 @@ class Simulation
     seat.worker->Compute();
     Stamp(rank, seconds);
     Counts(rank).secondsComputing += seconds;
-    Turn(rank);
+    if (seat.worker->Overlaps())
+      GoOnBeside(rank);
+    else
+      Turn(rank);
   }
-
-  //
-  // Both.
-  //
 
   static void TakeFrame(Seat& seat)
   {
