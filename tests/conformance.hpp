@@ -310,6 +310,8 @@ struct Ending
   VersionVector version;
   RankReport counts;
   bool stopped = false;
+  //! Has this rank a reason to stop, of which it does not know in the end?
+  bool lostVerdict = false;
   StopReason reason = StopReason::Budget;
   size_t stopRank = 0;
   bool threw = false;
@@ -336,6 +338,7 @@ Ending EndingOf(const WorkerType& worker,
     ending.reason = endpoint.Stop()->reason;
     ending.stopRank = endpoint.Stop()->origin;
   }
+  ending.lostVerdict = rank.state.Verdict() && !ending.stopped;
   ending.threw = bool(worker.Node().Exception());
   ending.epochsClosed = rank.source.epochsClosed;
   return ending;
@@ -382,6 +385,11 @@ inline std::string Broken(const Case& script,
     known.push_back(ends[r].stopped ? &facts[r] : nullptr);
   }
   const Fact* const agreed = Strongest(known);
+  for (size_t r = 0; r < n; ++r)
+  {
+    if (ends[r].lostVerdict)
+      out << "rank " << r << " has a reason to stop that nobody knows of\n";
+  }
 
   std::uint64_t total = 0, points = script.from.points;
   for (size_t r = 0; r < n; ++r)

@@ -12,6 +12,16 @@
 
 using namespace conformance;
 
+TEST_CASE("a reason to stop that comes with the last frame is not lost",
+    "[sim]")
+{
+  // Found among the random runs: rank 2 applies what came last when its exchange
+  // is over.
+  SimRun run = Draw(7612);
+  Play(run);
+  CHECK(run.broken == "");
+}
+
 TEST_CASE("all promises hold on random runs", "[sim][seeds]")
 {
   PlaySeeds("all promises hold on random runs",

@@ -158,6 +158,8 @@ void RunBeside(WorkerType& worker, TransportType& transport)
   exchange.join();
   if (failure)
     std::rethrow_exception(failure);
+  // What was applied last may have been a reason to stop.
+  worker.Exchange();
 }
 
 /**

@@ -234,8 +234,11 @@ class Simulation
     }
     if (action == Action::Pause)
       WakeAfterPause(rank);
-    // What it has asked for on the way.
-    clock.After(0, [this, rank]() { Exchange(rank); });
+    // What it has asked for on the way, be it too late for others.
+    if (seat.worker->ExchangeOver())
+      seat.worker->Exchange();
+    else
+      clock.After(0, [this, rank]() { Exchange(rank); });
     Rest(rank, seat.worker->ExchangeOver());
   }
 
