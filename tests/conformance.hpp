@@ -464,7 +464,7 @@ inline std::string Broken(const Case& script,
 //! A random topology that fits the number of ranks.
 inline std::string RandomTopology(Random& random, const size_t ranks)
 {
-  switch (random.Below(6))
+  switch (random.Below(7))
   {
     case 0: return "complete";
     case 1: return "ring";
@@ -477,6 +477,14 @@ inline std::string RandomTopology(Random& random, const size_t ranks)
         --rows;
       return "mesh:" + std::to_string(rows) + "x" +
           std::to_string(ranks / rows);
+    }
+    case 5:
+    {
+      const size_t most = 1 + random.Below(ranks);
+      std::vector<size_t> machines(ranks);
+      for (size_t& machine : machines)
+        machine = random.Below(most);
+      return Topology::Nodes(machines).Name();
     }
   }
   if (ranks == 1)

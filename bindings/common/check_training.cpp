@@ -225,6 +225,8 @@ void CheckTraining(mlpack::util::Params& params)
       { "sgd", "momentum", "adam" }, true, "unknown update");
   RequireParamInSet<std::string>(params, "sharing", { "static", "dynamic" },
       true, "unknown sharing");
+  RequireParamInSet<std::string>(params, "overlap", { "auto", "always",
+      "never" }, true, "unknown overlap");
   RequireOnlyOnePassed(params, { "max_iterations", "epochs" }, true,
       "both say how long to train", true);
   CheckFormats(params);

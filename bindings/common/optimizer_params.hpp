@@ -31,9 +31,13 @@ PARAM_DOUBLE_IN("tolerance", "Stop when an epoch changes the objective by less "
     "than this; negative to never stop early.", "e", 1e-5);
 PARAM_STRING_IN("update", "Update rule: 'sgd', 'momentum' or 'adam'.", "u",
     "sgd");
-PARAM_STRING_IN("topology", "Which ranks exchange gradients: 'complete', "
-    "'ring', 'exponential', 'tree:K', 'mesh:RxC', 'graph:0-1,1-2,...' or "
-    "'file:PATH'.", "g", "complete");
+PARAM_STRING_IN("topology", "Which ranks exchange gradients: 'auto' (by the "
+    "machines that they run on), 'complete', 'ring', 'exponential', 'tree:K', "
+    "'mesh:RxC', 'graph:0-1,1-2,...', 'file:PATH', 'nodes' or 'nodes:MxP'.",
+    "g", "auto");
+PARAM_STRING_IN("overlap", "Exchange gradients in a thread while others are "
+    "computed: 'auto' (if ranks relay for others and have a core each), "
+    "'always' or 'never'.", "", "auto");
 PARAM_STRING_IN("wire_format", "Encoding of updates: 'exact', 'float32', "
     "'bfloat16' or 'topk:FRACTION'.  The short ones round, and send the "
     "rounding error later.", "", "exact");

@@ -80,6 +80,9 @@ Scales SetUp(OptimizerType& optimizer,
   optimizer.BatchSize() = size_t(params.Get<int>("batch_size"));
   optimizer.Tolerance() = params.Get<double>("tolerance");
   optimizer.Topology() = params.Get<std::string>("topology");
+  const std::string overlap = params.Get<std::string>("overlap");
+  optimizer.Overlap() = (overlap == "always") ? Overlap::Always :
+      (overlap == "never") ? Overlap::Never : Overlap::Auto;
   optimizer.WireFormat() = params.Get<std::string>("wire_format");
   optimizer.Sharing() = (params.Get<std::string>("sharing") == "dynamic") ?
       Sharing::Dynamic : Sharing::Static;

@@ -179,7 +179,7 @@ Result Play(const Options& options,
   machine.clock = &clock;
   machine.computeSeconds.assign(ranks, options.gradientSeconds);
   machine.computeSpread = 0.1;
-  machine.rankBytesPerSecond = 1.25e9;
+  machine.machineBytesPerSecond = 1.25e9;
   machine.link = [](size_t, size_t)
   {
     dasgd::SimLink link;

@@ -195,7 +195,7 @@ void Play(const Options& options,
   if (run.ranks > 1)
     machine.computeSeconds[1] *= run.slow;
   machine.computeSpread = 0.1;
-  machine.rankBytesPerSecond = 1e6 * options.megabytesPerSecond;
+  machine.machineBytesPerSecond = 1e6 * options.megabytesPerSecond;
   machine.link = [&options](size_t, size_t)
   {
     dasgd::SimLink link;

@@ -220,7 +220,7 @@ TEST_CASE("A simulation that was not fully described is refused", "[history]")
   };
   refused(0, { }, "no functions");
   refused(2, { 1, -1 }, "computeSeconds of rank 1");
-  optimizer.Window() = 0;
+  optimizer.Window() = 5000;
   refused(2, { 1, 1 }, "Window()");
   optimizer.Window() = 2;
   optimizer.BatchSize() = 0;

@@ -18,12 +18,13 @@ using namespace tests;
 TEST_CASE("Every gradient is applied once if ranks exchange while they compute",
     "[overlap]")
 {
-  for (const char* topology : { "complete", "exponential", "ring", "tree:2" })
+  for (const dasgd::Topology& topology : std::vector<dasgd::Topology>{
+      "complete", "exponential", "ring", "tree:2", Nodes(Ranks(), 2) })
   {
     for (const dasgd::Sharing sharing :
         { dasgd::Sharing::Static, dasgd::Sharing::Dynamic })
     {
-      INFO(topology);
+      INFO(topology.Name());
       // Sums of integers, times a power of two: exact in whatever order.
       Probe probe(24 * Ranks(), 5, Probe::Linear);
       arma::mat iterate(5, 1, arma::fill::zeros);

@@ -189,7 +189,12 @@ TEST_CASE("The report accounts for every gradient, point and frame",
       CHECK(report.ranks[Rank()].computed == probe.calls);
       CHECK(report.Gradients() == Sum(double(probe.calls)));
       CHECK(report.algorithm == "DASGD");
-      CHECK(report.topology == topology.Name());
+      // On one machine auto is another one.
+      const bool chosen = (topology == dasgd::Topology::Auto());
+      const std::vector<size_t> machines(Ranks(), 0);
+      CHECK(report.topology == topology.On(machines).Name());
+      CHECK(report.whyTopology == (chosen ? "auto, for 1 machine of " +
+          std::to_string(Ranks()) + (Ranks() == 1 ? " rank" : " ranks") : ""));
       CHECK(report.sharing == sharing);
       CHECK(report.elements == 20);
       CHECK(report.elementBytes == 8);

@@ -73,9 +73,9 @@ TEMPLATE_TEST_CASE("A topology is refused where there is no choice of it",
     "[refusals]", DASGD_RIVALS_WITHOUT)
 {
   CheckMistake<TestType>([](TestType& o) { o.Topology() = "ring"; },
-      { "Topology() is ring", "leave it at complete" });
+      { "Topology() is ring", "leave it at auto" });
   CheckMistake<TestType>([](TestType& o) { o.Topology() = "tree"; },
-      { "Topology() is tree:2", "leave it at complete" });
+      { "Topology() is tree:2", "leave it at auto" });
 }
 
 TEMPLATE_TEST_CASE("Settings that only DASGD knows are refused", "[refusals]",

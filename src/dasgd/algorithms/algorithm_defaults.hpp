@@ -30,6 +30,8 @@ struct RunSettings
   const RankReport** live = nullptr;
   //! Do ranks have to share cores with each other?
   bool crowded = true;
+  //! The machine of each rank, or null if it does not matter.
+  const std::vector<size_t>* machines = nullptr;
   //! Are frames lent to ranks on the same machine?
   bool sharedMemory = true;
   //! The same on all ranks; for choices that are left to chance.
@@ -57,10 +59,10 @@ inline std::string UnsupportedSetting(const std::string& name,
                                       const bool topologies,
                                       const bool formats)
 {
-  if (!topologies && settings.topology != Topology())
+  if (!topologies && settings.topology != Topology::Complete())
   {
     return "Topology() is " + settings.topology.Name() + ", but " + name +
-        " has no choice of that; leave it at complete.";
+        " has no choice of that; leave it at auto.";
   }
   if (!formats && settings.format.Type() != WireFormat::Kind::Exact)
   {

@@ -187,6 +187,8 @@ struct Asynchronous
     auto& worker = *made;
     Reserve(worker);
     Endpoint<ElemType>& endpoint = worker.Node().Endpoint();
+    if (settings.machines)
+      endpoint.SetMachines(*settings.machines);
     worker.Node().Counts().staleness = settings.staleness;
     if (settings.history)
       endpoint.Record(*settings.history);

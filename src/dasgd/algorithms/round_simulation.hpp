@@ -20,33 +20,57 @@
 namespace dasgd {
 
 /**
- * Seconds that an all-reduce takes on a machine, going by the better of two
- * schemes: all of the vector to one partner after another, with log2(n)
- * messages in a row, or parts of it, with twice as many messages and less than
- * two vectors to send.  The slowest link counts.
+ * Seconds that an all-reduce of one vector takes, going by the better of two
+ * schemes: all of it to one partner after another, with log2(n) messages in a
+ * row, or parts of it, with twice as many messages and less than two vectors to
+ * send.
+ *
+ * @param members How many take part.
+ * @param latency Seconds of a message without bytes.
+ * @param vector Seconds that the bytes of a vector take.
+ */
+inline double AllreduceSeconds(const size_t members,
+                               const double latency,
+                               const double vector)
+{
+  if (members <= 1)
+    return 0;
+  const double messages = std::ceil(std::log2(double(members)));
+  return std::min(messages * (latency + vector), 2 * messages * latency +
+      2 * double(members - 1) / double(members) * vector);
+}
+
+/**
+ * The same for all ranks: within each machine first, and then between machines.
+ * The slowest link of either kind counts.
  */
 inline double AllreduceSeconds(const SimMachine& machine,
                                const size_t ranks,
                                const size_t bytes)
 {
-  if (ranks == 1)
-    return 0;
-  double latency = 0, perByte = 1 / machine.rankBytesPerSecond;
+  const std::vector<size_t> machines = machine.Machines(ranks);
+  std::vector<size_t> members(ranks, 0);
+  struct Level { double latency = 0; double perByte = 0; } within, between;
+  between.perByte = 1 / machine.machineBytesPerSecond;
   for (size_t i = 0; i < ranks; ++i)
   {
+    ++members[machines[i]];
     for (size_t k = 0; k < ranks; ++k)
     {
       if (i == k)
         continue;
       const SimLink link = machine.link(i, k);
-      latency = std::max(latency, link.latency + link.jitter / 2);
-      perByte = std::max(perByte, 1 / link.bytesPerSecond);
+      Level& level = (machines[i] == machines[k]) ? within : between;
+      level.latency = std::max(level.latency, link.latency + link.jitter / 2);
+      level.perByte = std::max(level.perByte, 1 / link.bytesPerSecond);
     }
   }
-  const double messages = std::ceil(std::log2(double(ranks)));
-  const double vector = double(bytes) * perByte;
-  return std::min(messages * (latency + vector), 2 * messages * latency +
-      2 * double(ranks - 1) / double(ranks) * vector);
+  const size_t most = *std::max_element(members.begin(), members.end());
+  const size_t count = ranks - size_t(std::count(members.begin(),
+      members.end(), size_t(0)));
+  return AllreduceSeconds(most, within.latency, double(bytes) *
+      within.perByte) + AllreduceSeconds(count, between.latency,
+      double(bytes) * between.perByte);
 }
 
 /**

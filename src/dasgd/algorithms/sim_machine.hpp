@@ -15,7 +15,7 @@
 
 namespace dasgd {
 
-//! The machine that a simulation runs on.
+//! What a simulation runs on.
 struct SimMachine
 {
   std::uint64_t seed = 0;
@@ -38,11 +38,22 @@ struct SimMachine
   size_t window = 2;
   //! How updates are written.
   WireFormat format = WireFormat::Exact;
-  //! What a rank can send to all others together, and receive from them;
+  //! Which machine each rank is on, numbered from 0; empty: each on its own.
+  std::vector<size_t> machines;
+  //! What a machine can send to all others together, and receive from them;
   //! without it every link is as fast as if there were no other.
-  double rankBytesPerSecond = std::numeric_limits<double>::infinity();
+  double machineBytesPerSecond = std::numeric_limits<double>::infinity();
   //! Where to show virtual seconds while they pass, for callbacks; or null.
   double* clock = nullptr;
+
+  //! The machine of each rank.
+  std::vector<size_t> Machines(const size_t ranks) const
+  {
+    std::vector<size_t> all(machines);
+    while (all.size() < ranks)
+      all.push_back(machines.empty() ? all.size() : all.back());
+    return all;
+  }
 };
 
 } // namespace dasgd

@@ -42,8 +42,8 @@ class Simulation
              const MakeType& make) :
       machine(machine),
       random(Mix(machine.seed, 1)),
-      network(clock, ranks, machine.window, machine.rankBytesPerSecond,
-          Mix(machine.seed, 2),
+      network(clock, machine.Machines(ranks), machine.window,
+          machine.machineBytesPerSecond, Mix(machine.seed, 2),
           [this](const size_t rank) { Wake(rank); }),
       seats(ranks)
   {
@@ -54,6 +54,7 @@ class Simulation
       seat.worker = make(*seat.routes);
       seat.driver = std::make_unique<Driver<WorkerType>>(*seat.worker);
       Endpoint<ElemType>& endpoint = seat.worker->Node().Endpoint();
+      endpoint.SetMachines(machine.Machines(ranks));
       std::vector<SimLink> links;
       for (const size_t peer : endpoint.SendTo())
         links.push_back(machine.link(i, peer));

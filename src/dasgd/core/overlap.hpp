@@ -8,6 +8,7 @@
 #ifndef DASGD_CORE_OVERLAP_HPP
 #define DASGD_CORE_OVERLAP_HPP
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -61,6 +62,17 @@ struct OverlapChoice
     used = used && obstacle.empty();
   }
 };
+
+/**
+ * Frames under way to each neighbour.
+ *
+ * @param wanted The setting; 0 if it is to be chosen.
+ * @param overlap Do all ranks exchange while they compute?  Then the next frame
+ *     leaves as soon as one has been taken, and one that waits for its turn on
+ *     a full link would only keep gradients from being summed.
+ */
+inline size_t ChooseWindow(const size_t wanted, const bool overlap)
+{ return (wanted > 0) ? wanted : overlap ? 1 : 2; }
 
 } // namespace dasgd
 

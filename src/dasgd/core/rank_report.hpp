@@ -19,6 +19,8 @@ struct Traffic
   std::uint64_t framesReceived = 0;
   std::uint64_t bytesSent = 0;
   std::uint64_t bytesReceived = 0;
+  //! Of the bytes sent, those to ranks on other machines.
+  std::uint64_t bytesBetween = 0;
   //! Most gradients that came in one frame.
   std::uint64_t largestFrame = 0;
 };

@@ -30,6 +30,8 @@ class Report
   std::vector<RankReport> ranks;
   std::string algorithm;
   std::string topology;
+  //! What it was chosen by, if it is not the user's choice.
+  std::string whyTopology;
   //! Whose model is everyone's in the end.
   std::string finalModel = "rank 0's model";
   //! Would ranks wait less if fast ones did more?

@@ -61,6 +61,7 @@ DASGD_INLINE std::string Report::Json(
   out << "  \"algorithm\": " << JsonString(algorithm) << ",\n"
       << "  \"ranks\": " << ranks.size() << ",\n"
       << "  \"topology\": " << JsonString(topology) << ",\n"
+      << "  \"topology_choice\": " << JsonString(whyTopology) << ",\n"
       << "  \"wire_format\": " << JsonString(wireFormat) << ",\n"
       << "  \"data\": " << JsonString(ToString(data)) << ",\n"
       << "  \"sharing\": " << JsonString(ToString(sharing)) << ",\n"
@@ -136,6 +137,7 @@ DASGD_INLINE std::string Report::Json(
         << ", \"frames_received\": " << r.framesReceived
         << ", \"bytes_sent\": " << r.bytesSent
         << ", \"bytes_received\": " << r.bytesReceived
+        << ", \"bytes_between_machines\": " << r.bytesBetween
         << ", \"largest_frame\": " << r.largestFrame
         << ", \"peak_vectors\": " << r.peakVectors
         << ", \"vector_bound\": " << r.vectorBound

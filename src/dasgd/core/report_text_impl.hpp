@@ -138,7 +138,8 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
 
   out << report.algorithm << ", " << report.ranks.size() << " rank"
       << (report.ranks.size() == 1 ? "" : "s") << ", topology "
-      << report.topology << ", " << ToString(report.data) << " data, "
+      << report.topology << (report.whyTopology.empty() ? "" : " (" +
+      report.whyTopology + ")") << ", " << ToString(report.data) << " data, "
       << ToString(report.sharing) << " sharing"
       << (report.wireFormat == "exact" ? "" : ", wire format " +
       report.wireFormat) << "\n"
@@ -205,14 +206,23 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
   }
   out << report::Columns(rows);
 
-  std::uint64_t measured = 0, discarded = 0, pauses = 0;
+  std::uint64_t measured = 0, discarded = 0, pauses = 0, between = 0;
   double paused = 0;
   for (const RankReport& rank : report.ranks)
   {
     measured += rank.staleness.Measured();
     discarded += rank.discarded;
     pauses += rank.pauses;
+    between += rank.bytesBetween;
     paused += rank.secondsAhead;
+  }
+  if (between > 0)
+  {
+    out << "sent between machines: " << Bytes(between) << ", " << Short(
+        double(between) / double(std::max<std::uint64_t>(1,
+        report.Gradients() - report.gradientsBefore)) /
+        double(report.elements * report.elementBytes))
+        << " times the model for each gradient\n";
   }
   if (report.overlap.used)
     out << "frames were exchanged while gradients were computed\n";

@@ -38,6 +38,7 @@ class TopologyShape;
  * | `exponential`  | 2 * bit + tight      | log2(n), rounded down    |
  * | `tree:K`       | sender               | about 2 log_K(n)         |
  * | `graph:EDGES`  | origin               | diameter                 |
+ * | `nodes:MxP`    | see NodesShape       | within, between, within  |
  *
  * A topology is not bound to a number of ranks until it is asked about one.  It
  * is a value: copies are cheap and may be used from several threads.
@@ -54,9 +55,10 @@ class Topology
 
   /**
    * Read a topology from its text: `complete`, `ring`, `mesh:RxC`,
-   * `exponential`, `tree:K` (`tree` is `tree:2`), `graph:0-1,1-2`, or
-   * `file:PATH` (see FromFile()).  Implicit, so that a text can be given
-   * wherever a topology is wanted.
+   * `exponential`, `tree:K` (`tree` is `tree:2`), `graph:0-1,1-2`, `file:PATH`
+   * (see FromFile()), `auto`, `nodes`, `nodes:MxP` (M machines of P ranks each)
+   * or `nodes:0-3/4-6` (which ranks are on which machine).  Implicit, so that a
+   * text can be given wherever a topology is wanted.
    *
    * @throws std::invalid_argument if the text is none of these.
    */
@@ -97,6 +99,20 @@ class Topology
   static Topology FromFile(const std::string& path);
 
   /**
+   * Two levels: what ranks of a machine compute together is sent to each other
+   * machine once.
+   *
+   * @param machines The machine of each rank, numbered in any way.
+   */
+  static Topology Nodes(const std::vector<size_t>& machines);
+  //! The same, for the machines that ranks turn out to run on.
+  static Topology Nodes();
+
+  //! What is best for the machines that ranks run on: on one machine
+  //! `complete`, or `exponential` for many ranks; on several `nodes`.
+  static Topology Auto();
+
+  /**
    * A topology of your own; include `dasgd/core/topology/shape.hpp` to derive
    * one.  Its routes are checked before they are used: Check() throws if they
    * do not lead to every rank over exactly one path.
@@ -107,6 +123,14 @@ class Topology
   //! file is named by its edges, so that ranks can compare what they have read;
   //! one of the user's own has the name that it was given.
   std::string Name() const;
+
+  /**
+   * What this topology is for ranks on these machines: another one for `auto`
+   * and `nodes`, itself for all others.
+   *
+   * @param machines The machine of each rank, numbered in any way.
+   */
+  Topology On(const std::vector<size_t>& machines) const;
 
   //! @throws std::invalid_argument if this many ranks do not fit.
   void Check(const size_t ranks) const;
@@ -134,6 +158,8 @@ class Topology
   explicit Topology(std::shared_ptr<const TopologyShape> shapeIn);
 
   static Topology Parse(const std::string& text);
+  //! What stands behind `nodes:`.
+  static Topology ParseNodes(const std::string& text);
 
   void Check(const size_t ranks, const size_t rank) const;
 

@@ -57,11 +57,16 @@ void ShareCheckpoint(const MpiCommunicator& comm,
                             const std::string& name,
                             std::vector<std::uint8_t>& bytes);
 
-//! After deaths a topology may not fit those that are left; another one takes
-//! its place.
-void FitTopology(const MpiCommunicator& comm,
-                        const std::string& name,
-                        Topology& topology);
+/**
+ * What a topology is for these ranks.  After deaths it may not fit those that
+ * are left; another one takes its place then.
+ *
+ * @param chosen The user's, or what stands for it; see ChosenTopology().
+ */
+Topology PlaceTopology(const MpiCommunicator& comm,
+                       const std::vector<size_t>& machines,
+                       const std::string& name,
+                       const Topology& chosen);
 
 //! Rank 0's iterate becomes everyone's; returns how far this one was off.
 template<typename ElemType>

@@ -162,12 +162,14 @@ DASGD_INLINE void ShareCheckpoint(const MpiCommunicator& comm,
   comm.Broadcast(bytes.data(), bytes.size());
 }
 
-DASGD_INLINE void FitTopology(const MpiCommunicator& comm,
-                              const std::string& name,
-                              Topology& topology)
+DASGD_INLINE Topology PlaceTopology(const MpiCommunicator& comm,
+                                    const std::vector<size_t>& machines,
+                                    const std::string& name,
+                                    const Topology& chosen)
 {
+  Topology topology = chosen.On(machines);
   if (comm.Size() == comm.ParentSize())
-    return;
+    return topology;
   try
   {
     topology.Check(comm.Size());
@@ -185,6 +187,7 @@ DASGD_INLINE void FitTopology(const MpiCommunicator& comm,
           << " takes its place." << std::endl;
     }
   }
+  return topology;
 }
 
 } // namespace dasgd

@@ -28,13 +28,13 @@ namespace dasgd {
  *
  * @param scale What a step of 1 is to the mean over points.
  */
-inline double AutoStepSize(const CommonSettings& settings,
+inline double AutoStepSize(const Topology& topology,
                            const size_t ranks,
                            const double smoothness,
                            const double scale)
 {
   const theory::StalenessPair expected = theory::ExpectedStaleness(
-      settings.Topology(), ranks);
+      topology, ranks);
   return theory::StepLimit(smoothness, 2 * expected.average,
       2 * expected.max) / scale;
 }
@@ -69,6 +69,7 @@ template<typename ElemType>
 double ChooseStep(const MpiCommunicator& comm,
                   const std::string& caller,
                   CommonSettings& settings,
+                  const Topology& topology,
                   TrainingSource<ElemType>& source)
 {
   double smoothness = settings.Smoothness();
@@ -88,7 +89,7 @@ double ChooseStep(const MpiCommunicator& comm,
     for (const double other : comm.Gather(mine))
       smoothness = std::max(smoothness, other);
   }
-  settings.StepSize() = AutoStepSize(settings, comm.Size(), smoothness,
+  settings.StepSize() = AutoStepSize(topology, comm.Size(), smoothness,
       source.Steps().Scale(settings.BatchSize()));
   return smoothness;
 }

@@ -95,7 +95,7 @@ class CommonSettings
   //! Modify whether the update policy starts afresh in each Optimize().
   bool& ResetPolicy() { return resetPolicy; }
 
-  //! Get how the ranks are connected (default: complete).
+  //! Get how the ranks are connected (default: auto, by their machines).
   const dasgd::Topology& Topology() const { return topology; }
   //! Modify how the ranks are connected; a text will do: "ring".
   dasgd::Topology& Topology() { return topology; }
@@ -120,7 +120,8 @@ class CommonSettings
   //! Modify the seed of the common order of points (0: drawn by rank 0).
   size_t& Seed() { return seed; }
 
-  //! Get how many frames may be under way to each neighbour (default 2).
+  //! Get how many frames may be under way to each neighbour (default 0: 2, or
+  //! 1 if all ranks exchange while they compute).
   size_t Window() const { return window; }
   //! Modify how many frames may be under way to each neighbour: with more, a
   //! slow peer finds newer gradients, at the cost of memory and messages.
@@ -248,12 +249,12 @@ class CommonSettings
   bool exactObjective;
   bool resetPolicy;
 
-  dasgd::Topology topology;
+  dasgd::Topology topology = dasgd::Topology::Auto();
   MPI_Comm communicator = MPI_COMM_WORLD;
   dasgd::Data data = dasgd::Data::Replicated;
   dasgd::Sharing sharing = dasgd::Sharing::Static;
   size_t seed = 0;
-  size_t window = 2;
+  size_t window = 0;
   size_t maxLead = 32;
   dasgd::Overlap overlap = dasgd::Overlap::Auto;
   bool sharedMemory = true;

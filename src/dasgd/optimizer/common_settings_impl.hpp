@@ -43,10 +43,10 @@ DASGD_INLINE std::string CommonSettings::Complaint(
     return "Smoothness() is " + number(smoothness) + ", but must be a finite "
         "number above 0, or 0 if it is not known.";
   }
-  if (window == 0 || window > 4096)
+  if (window > 4096)
   {
     return "Window() is " + std::to_string(window) + ", but must be from 1 "
-        "to 4096.";
+        "to 4096, or 0 to have it chosen.";
   }
   if (batchSize == 0)
     return "BatchSize() is 0, but must be at least 1.";

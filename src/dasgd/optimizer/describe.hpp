@@ -14,6 +14,9 @@
 #include "common_settings.hpp"
 #include "training_source.hpp"
 
+#include <algorithm>
+#include <map>
+
 namespace dasgd {
 
 //! Is it the paper's algorithm?  The theorem speaks of no other, and there is a
@@ -26,6 +29,36 @@ inline const char* StepChanged()
 {
   return "it covers plain steps of a fixed size, but a callback changed "
       "StepSize()";
+}
+
+//! The user's topology; algorithms other than DASGD have no use for machines.
+template<typename AlgorithmType>
+Topology ChosenTopology(const CommonSettings& settings)
+{
+  return (!IsDasgd<AlgorithmType> && settings.Topology() == Topology::Auto()) ?
+      Topology::Complete() : settings.Topology();
+}
+
+//! Why it has become another one on these machines; nothing if it has not.
+inline std::string WhyTopology(const Topology& chosen,
+                               const Topology& topology,
+                               const std::vector<size_t>& machines)
+{
+  if (chosen == topology)
+    return "";
+  std::map<size_t, size_t> sizes;
+  for (const size_t machine : machines)
+    ++sizes[machine];
+  size_t least = machines.size(), most = 0;
+  for (const auto& size : sizes)
+  {
+    least = std::min(least, size.second);
+    most = std::max(most, size.second);
+  }
+  return chosen.Name() + ", for " + std::to_string(sizes.size()) +
+      (sizes.size() == 1 ? " machine of " : " machines of ") +
+      (least < most ? std::to_string(least) + " to " : "") +
+      std::to_string(most) + (most == 1 ? " rank" : " ranks");
 }
 
 //! What a report says of the settings of a run.
@@ -82,6 +115,7 @@ std::string Complaint(
     const CommonSettings& settings,
     const StepDescription& steps,
     const typename AlgorithmType::Options& options,
+    const Topology& topology,
     const size_t ranks,
     const size_t rank,
     const size_t vectorBytes,
@@ -117,13 +151,13 @@ std::string Complaint(
   }
   try
   {
-    settings.Topology().Check(ranks);
+    topology.Check(ranks);
   }
   catch (const std::exception& e)
   {
     return e.what();
   }
-  RunSettings run{ settings.Topology(), settings.Window() };
+  RunSettings run{ topology, ChooseWindow(settings.Window(), false) };
   run.format = settings.WireFormat();
   run.overlap = IsDasgd<AlgorithmType> && settings.Overlap() != Overlap::Never;
   RankHistory log(1);

@@ -24,6 +24,7 @@ template<typename AlgorithmType, typename ElemType>
 Agreed ShakeHands(const MpiCommunicator& comm,
                   const CommonSettings& settings,
                   const typename AlgorithmType::Options& options,
+                  const Topology& topology,
                   TrainingSource<ElemType>& source,
                   const size_t points,
                   const std::string& failure)
@@ -36,7 +37,8 @@ Agreed ShakeHands(const MpiCommunicator& comm,
   AlgorithmType::Traits::Agree(options, handshake);
   handshake.Problem(failure);
   handshake.Problem(Complaint<AlgorithmType>(settings, source.Steps(), options,
-      comm.Size(), comm.Rank(), source.Elements() * sizeof(ElemType), points));
+      topology, comm.Size(), comm.Rank(), source.Elements() * sizeof(ElemType),
+      points));
   Agreed agreed = FinishHandshake(comm, settings, AlgorithmType::Name(), points,
       handshake);
   // From rank 0's own random numbers: a program that seeds them gets the same

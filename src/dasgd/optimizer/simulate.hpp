@@ -50,7 +50,6 @@ class SimulatedTraining
       steps(sources[0]->Steps()),
       elements(sources[0]->Elements())
   {
-    machine.window = settings.Window();
     machine.format = settings.WireFormat();
   }
 
@@ -63,16 +62,17 @@ class SimulatedTraining
     ChooseStepSize();
     Start();
     // 3. to 5.: loop, facts, drain.
-    RunSettings run{ settings.Topology(), machine.window };
+    if (IsDasgd<AlgorithmType> && Ranks() > 1)
+    {
+      overlap = OverlapChoice(settings.Overlap(), topology.Hops(Ranks()) > 1,
+          false, true, false);
+    }
+    machine.window = ChooseWindow(settings.Window(), overlap.used);
+    RunSettings run{ topology, machine.window };
     run.format = machine.format;
     run.seed = Seed();
     run.maxLead = settings.MaxLead();
-    if (IsDasgd<AlgorithmType> && Ranks() > 1)
-    {
-      overlap = OverlapChoice(settings.Overlap(),
-          settings.Topology().Hops(Ranks()) > 1, false, true, false);
-      run.overlap = overlap.used;
-    }
+    run.overlap = overlap.used;
     auto simulation = Make(run);
     if constexpr (synchronous)
       simulation.Run();
@@ -106,11 +106,13 @@ class SimulatedTraining
       simulate::Refuse("Checkpoint() has a file, but on virtual time nothing "
           "is saved; leave it empty.");
     }
+    topology = ChosenTopology<AlgorithmType>(settings).On(
+        machine.Machines(Ranks()));
     for (size_t i = 0; i < Ranks(); ++i)
     {
       points.push_back(sources[i]->PointsHeld());
       simulate::Refuse(Complaint<AlgorithmType>(settings, steps, options,
-          Ranks(), i, elements * sizeof(ElemType), points[i]));
+          topology, Ranks(), i, elements * sizeof(ElemType), points[i]));
     }
   }
 
@@ -137,7 +139,7 @@ class SimulatedTraining
     {
       if (smoothness == 0)
         Estimate(AutoStepOptions());
-      settings.StepSize() = AutoStepSize(settings, Ranks(), smoothness,
+      settings.StepSize() = AutoStepSize(topology, Ranks(), smoothness,
           steps.Scale(settings.BatchSize()));
     }
     stepSize = settings.StepSize();
@@ -276,8 +278,10 @@ class SimulatedTraining
   {
     Report& report = settings.report;
     report = dasgd::Describe<AlgorithmType>(settings, steps, options,
-        settings.Topology(), Ranks(), elements, sizeof(ElemType),
+        topology, Ranks(), elements, sizeof(ElemType),
         ranks[0].state->EpochPoints());
+    report.whyTopology = WhyTopology(ChosenTopology<AlgorithmType>(settings),
+        topology, machine.Machines(Ranks()));
     report.overlap = overlap;
     report.seconds = simulation.Seconds();
     report.stepSize = stepSize;
@@ -346,6 +350,8 @@ class SimulatedTraining
   CommonSettings& settings;
   const typename AlgorithmType::Options options;
   SimMachine machine;
+  //! What the optimizer's stands for on these machines.
+  Topology topology;
   const std::vector<TrainingSource<ElemType>*> sources;
   const StepDescription steps;
   const size_t elements;

@@ -11,6 +11,7 @@
 #include "../algorithms/sim_machine.hpp"
 #include "../core/work.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -76,12 +77,21 @@ inline std::string Complaint(const SimMachine& machine,
       }
     }
   }
-  if (!(machine.computeSpread >= 0 && machine.computeSpread <= 1) ||
-      !sound(machine.applySeconds) || !sound(machine.stallSeconds) ||
-      !(machine.rankBytesPerSecond > 0))
+  if (!machine.machines.empty() && (machine.machines.size() != ranks ||
+      *std::max_element(machine.machines.begin(), machine.machines.end()) >=
+      ranks))
   {
-    return "computeSpread must be from 0 to 1, applySeconds and "
-        "stallSeconds at least 0, and rankBytesPerSecond above 0.";
+    return "machines must be empty, or have a number below " +
+        std::to_string(ranks) + " for each of " + std::to_string(ranks) +
+        " ranks.";
+  }
+  if (!(machine.computeSpread >= 0 && machine.computeSpread <= 1) ||
+      !sound(machine.applySeconds) || !sound(machine.relaySeconds) ||
+      !sound(machine.stallSeconds) ||
+      !(machine.machineBytesPerSecond > 0))
+  {
+    return "computeSpread must be from 0 to 1, applySeconds, relaySeconds and "
+        "stallSeconds at least 0, and machineBytesPerSecond above 0.";
   }
   return "";
 }

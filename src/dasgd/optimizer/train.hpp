@@ -15,20 +15,6 @@
 
 namespace dasgd {
 
-//! After a training the user's topology is what it was before FitTopology().
-struct RestoredTopology
-{
-  const MpiCommunicator& comm;
-  Topology& topology;
-  Topology before;
-
-  ~RestoredTopology()
-  {
-    if (comm.Size() != comm.ParentSize())
-      topology = before;
-  }
-};
-
 /**
  * Minimize a function over all ranks.
  *
@@ -58,11 +44,8 @@ typename MatType::elem_type Train(
   TypesType::Check();
   MpiCommunicator comm(settings.Communicator());
   const mpi::UnderWay underWay;
-  const RestoredTopology restored{ comm, settings.Topology(),
-      settings.Topology() };
   return comm.Whole([&]()
   {
-    FitTopology(comm, AlgorithmType::Name(), settings.Topology());
     // Alone ens::SGD's shuffles are part of the program's random numbers.
     const KeepRandomNumbers keep(comm.Size() > 1 ||
         (settings.Seed() != 0 && settings.Shuffle()));

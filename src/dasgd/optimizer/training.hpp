@@ -16,6 +16,7 @@
 #include "rank_training.hpp"
 #include "shake_hands.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -123,6 +124,12 @@ class Training
   std::vector<bool> Computing() const
   { return ComputingRanks<AlgorithmType>(options, comm.Size()); }
   RunLimits Limits() const;
+  //! How many ranks run on this machine?
+  size_t RanksHere() const
+  {
+    return size_t(std::count(machines.begin(), machines.end(),
+        machines[comm.Rank()]));
+  }
   static std::string Name() { return AlgorithmType::Name(); }
 
   MpiCommunicator& comm;
@@ -138,7 +145,8 @@ class Training
   size_t firstRank;
   size_t firstRanks;
   std::chrono::steady_clock::time_point begunAt;
-  size_t ranksHere = 1;
+  //! The machine of each rank.
+  std::vector<size_t> machines;
   std::optional<BlasThreads> threads;
   Topology topology;
 

@@ -33,7 +33,6 @@ Training<AlgorithmType, ElemType>::Training(MpiCommunicator& comm,
     firstRank(comm.Rank()),
     firstRanks(comm.Size()),
     begunAt(std::chrono::steady_clock::now()),
-    topology(settings.topology),
     rank(source),
     keeper(AlgorithmType::Name(),
         [this](Checkpoint& checkpoint) { return Fill(checkpoint); })
@@ -42,8 +41,11 @@ Training<AlgorithmType, ElemType>::Training(MpiCommunicator& comm,
 template<typename AlgorithmType, typename ElemType>
 void Training<AlgorithmType, ElemType>::Prepare()
 {
+  machines = comm.Machines();
   Guard(unready, [&]()
   {
+    topology = PlaceTopology(comm, machines, Name(),
+        ChosenTopology<AlgorithmType>(settings));
     held = source.PointsHeld();
     dasgd::History last; // It may be large.
     last.swap(settings.history);
@@ -71,8 +73,8 @@ void Training<AlgorithmType, ElemType>::KeepBegin()
 template<typename AlgorithmType, typename ElemType>
 void Training<AlgorithmType, ElemType>::ShakeHands()
 {
-  agreed = dasgd::ShakeHands<AlgorithmType>(comm, settings, options, source,
-      held, ExceptionText(unready));
+  agreed = dasgd::ShakeHands<AlgorithmType>(comm, settings, options, topology,
+      source, held, ExceptionText(unready));
 }
 
 template<typename AlgorithmType, typename ElemType>
@@ -126,8 +128,7 @@ Checkpoint Training<AlgorithmType, ElemType>::Describe() const
 template<typename AlgorithmType, typename ElemType>
 void Training<AlgorithmType, ElemType>::Start()
 {
-  ranksHere = (comm.Size() > 1) ? comm.RanksHere() : 1;
-  threads.emplace(ranksHere);
+  threads.emplace(RanksHere());
   if (resumes)
   {
     std::memcpy(source.Iterate(), resumedFrom.vectors[0],
@@ -177,7 +178,7 @@ void Training<AlgorithmType, ElemType>::ChooseStepSize()
     smoothnessFrom = "estimated at the start";
     if (resumedFrom.held.size() != comm.Size())
     {
-      settings.stepSize = AutoStepSize(settings, comm.Size(), smoothness,
+      settings.stepSize = AutoStepSize(topology, comm.Size(), smoothness,
           steps.Scale(settings.batchSize));
     }
   }
@@ -186,7 +187,7 @@ void Training<AlgorithmType, ElemType>::ChooseStepSize()
     if (smoothness == 0)
       smoothnessFrom = "estimated at the start";
     smoothness = ChooseStep(comm, Name() + "::Optimize(), AutoStep", settings,
-        source);
+        topology, source);
   }
   stepSize = settings.stepSize;
   about.smoothness = smoothness;
@@ -258,6 +259,9 @@ void Training<AlgorithmType, ElemType>::Recover()
   }
   comm.Share(bytes, recovery.Source());
   const Checkpoint from = checkpoint::Decode(bytes);
+  machines = comm.Machines();
+  topology = PlaceTopology(comm, machines, Name(),
+      ChosenTopology<AlgorithmType>(*fixed));
 
   // From here on nothing can fail.
   recovers = false;
@@ -268,8 +272,6 @@ void Training<AlgorithmType, ElemType>::Recover()
   about.seconds = from.seconds;
   about.staleness = from.staleness;
   std::memcpy(source.Iterate(), from.vectors[0], size_t(from.VectorBytes()));
-  FitTopology(comm, Name(), settings.topology);
-  topology = settings.topology;
   rank.Rejoin(about, comm.Rank(), Computing(), Limits(), outcome.exception);
   SayRecovered();
 }
@@ -307,17 +309,23 @@ void Training<AlgorithmType, ElemType>::Run()
   if (fixed->recordHistory)
     history = std::make_unique<RankHistory>(comm.Size());
   overlap = OverlapChoice();
+  bool allOverlap = false;
   if (IsDasgd<AlgorithmType> && comm.Size() > 1)
   {
     overlap = OverlapChoice(fixed->overlap, topology.Hops(comm.Size()) > 1,
-        ranksHere > Cores(), mpi::AnyThread(), fixed->recordHistory);
+        RanksHere() > Cores(), mpi::AnyThread(), fixed->recordHistory);
+    // Machines may differ in this.
+    allOverlap = true;
+    for (const std::uint64_t other : comm.Gather(std::uint64_t(overlap.used)))
+      allOverlap = allOverlap && other != 0;
   }
-  RunSettings run{ topology, fixed->window };
+  RunSettings run{ topology, ChooseWindow(fixed->window, allOverlap) };
   run.overlap = overlap.used;
   run.history = history.get();
   run.format = fixed->format;
   run.live = &settings.live.counts;
-  run.crowded = ranksHere > Cores();
+  run.crowded = RanksHere() > Cores();
+  run.machines = &machines;
   run.sharedMemory = fixed->sharedMemory;
   run.seed = keeper.About().seed;
   run.staleness = keeper.About().staleness;
@@ -421,6 +429,8 @@ void Training<AlgorithmType, ElemType>::GatherReport()
   report = dasgd::Describe<AlgorithmType>(*fixed, steps, options, topology,
       comm.Size(), elements, sizeof(ElemType), rank.state->EpochPoints());
   report.maxIterations = fixed->maxIterations;
+  report.whyTopology = WhyTopology(ChosenTopology<AlgorithmType>(*fixed),
+      topology, machines);
   report.overlap = overlap;
   report.threads = BlasThreads::InUse();
   report.objective = double(objective);

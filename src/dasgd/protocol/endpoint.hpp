@@ -74,6 +74,9 @@ class Endpoint
            VersionVector& version,
            dasgd::Traffic& traffic);
 
+  //! Which machine each rank is on; what goes to others is counted apart.
+  void SetMachines(const std::vector<size_t>& machines);
+
   //! Make room for the largest manifests that there can be, so that nothing is
   //! allocated on the way.
   void Reserve();
@@ -241,6 +244,8 @@ class Endpoint
   std::vector<size_t> held;
   std::vector<bool> urgent;
   std::vector<bool> lastSent;
+  //! Per link: does it lead to another machine?
+  std::vector<bool> between;
   size_t lastsToSend;
   size_t lastsToCome;
 

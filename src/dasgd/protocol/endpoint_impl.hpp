@@ -36,6 +36,7 @@ Endpoint<ElemType>::Endpoint(const dasgd::Routes& routes,
     held(neighbours.sendTo.size(), 0),
     urgent(neighbours.sendTo.size(), false),
     lastSent(neighbours.sendTo.size(), false),
+    between(neighbours.sendTo.size(), false),
     lastsToSend(neighbours.sendTo.size()),
     lastsToCome(neighbours.receiveFrom.size()),
     sweep(2 * options.window * neighbours.receiveFrom.size()),
@@ -241,6 +242,8 @@ bool Endpoint<ElemType>::Send(TransportType& transport, VectorsType& vectors)
       sent = true;
       ++traffic.framesSent;
       traffic.bytesSent += bytes;
+      if (between[link])
+        traffic.bytesBetween += bytes;
       if (history)
         history->Send(neighbours.sendTo[link], bytes);
       if (header.last)
@@ -252,6 +255,16 @@ bool Endpoint<ElemType>::Send(TransportType& transport, VectorsType& vectors)
     stuck |= HasUrgent(link) || (!lastSent[link] && vectors.HasVector(link));
   }
   return sent || !stuck;
+}
+
+template<typename ElemType>
+void Endpoint<ElemType>::SetMachines(const std::vector<size_t>& machines)
+{
+  for (size_t link = 0; link < between.size(); ++link)
+  {
+    between[link] = machines[neighbours.sendTo[link]] !=
+        machines[routes.Rank()];
+  }
 }
 
 template<typename ElemType>

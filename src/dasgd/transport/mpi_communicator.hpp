@@ -137,8 +137,8 @@ class MpiCommunicator
         crowded);
   }
 
-  //! How many of these ranks run on this machine?
-  size_t RanksHere() const;
+  //! The machine of each rank, numbered from 0 in the order of ranks.
+  std::vector<size_t> Machines() const;
 
   /**
    * End the whole job: for failures of the protocol itself, after which no rank

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <stdexcept>
 
 #include <unistd.h>
@@ -193,15 +194,19 @@ DASGD_INLINE void MpiCommunicator::ShareAll(const void* mine,
   mpi::Await(request, Backoff::Yield);
 }
 
-DASGD_INLINE size_t MpiCommunicator::RanksHere() const
+DASGD_INLINE std::vector<size_t> MpiCommunicator::Machines() const
 {
+  if (size == 1)
+    return { 0 };
   char name[MPI_MAX_PROCESSOR_NAME];
   int length = 0;
   mpi::Check(MPI_Get_processor_name(name, &length),
       "MPI_Get_processor_name");
-  const std::string mine(name, size_t(length));
-  const std::vector<std::string> all = Gather(mine);
-  return size_t(std::count(all.begin(), all.end(), mine));
+  std::map<std::string, size_t> numbers;
+  std::vector<size_t> machines;
+  for (const std::string& other : Gather(std::string(name, size_t(length))))
+    machines.push_back(numbers.emplace(other, numbers.size()).first->second);
+  return machines;
 }
 
 [[noreturn]] DASGD_INLINE void MpiCommunicator::Abort(

@@ -83,14 +83,15 @@ class SimNetwork
 
   /**
    * @param window Frames under way on each link, receives posted for each.
-   * @param rankBytesPerSecond What a rank can send, and receive, on all its
-   *     links together.
+   * @param machines The machine of each rank, numbered from 0.
+   * @param machineBytesPerSecond What a machine can send to all others
+   *     together, and receive from them.
    * @param wake Called with a rank for which something has changed.
    */
   SimNetwork(SimClock& clock,
-             const size_t ranks,
+             const std::vector<size_t>& machines,
              const size_t window,
-             const double rankBytesPerSecond,
+             const double machineBytesPerSecond,
              const std::uint64_t seed,
              std::function<void(size_t)> wake);
 
@@ -186,15 +187,22 @@ class SimNetwork
     std::vector<Sender> senders;
     std::deque<Receiver> receivers;
     size_t next = 0;
-    //! Until when this rank's part of the network is taken.
+  };
+
+ private:
+  //! Until when a machine's part of the network is taken.
+  struct Adapter
+  {
     double sendsUntil = 0;
     double receivesUntil = 0;
   };
 
- private:
   SimClock& clock;
+  std::vector<size_t> machines;
+  //! By machine.
+  std::vector<Adapter> adapters;
   size_t window;
-  double rankBytesPerSecond;
+  double machineBytesPerSecond;
   Random random;
   std::function<void(size_t)> wake;
   std::deque<Port> ports;

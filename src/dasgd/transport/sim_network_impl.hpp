@@ -41,13 +41,15 @@ DASGD_INLINE bool SimClock::Step()
 }
 
 DASGD_INLINE SimNetwork::SimNetwork(SimClock& clock,
-                                    const size_t ranks,
+                                    const std::vector<size_t>& machines,
                                     const size_t window,
-                                    const double rankBytesPerSecond,
+                                    const double machineBytesPerSecond,
                                     const std::uint64_t seed,
                                     std::function<void(size_t)> wake) :
-    clock(clock), window(window), rankBytesPerSecond(rankBytesPerSecond),
-    random(seed), wake(std::move(wake)), ports(ranks)
+    clock(clock), machines(machines),
+    adapters(*std::max_element(machines.begin(), machines.end()) + 1),
+    window(window), machineBytesPerSecond(machineBytesPerSecond),
+    random(seed), wake(std::move(wake)), ports(machines.size())
 { /* Nothing to do. */ }
 
 DASGD_INLINE SimNetwork::Port& SimNetwork::Open(
@@ -80,16 +82,20 @@ DASGD_INLINE void SimNetwork::Port::Send(const size_t link,
       sender.link.jitter * network->random.Uniform();
   const double onLink = double(bytes) / sender.link.bytesPerSecond;
   double arrival = begin + delay + onLink;
-  if (std::isfinite(network->rankBytesPerSecond))
+  const size_t here = network->machines[rank];
+  const size_t there = network->machines[sender.peer];
+  if (here != there && std::isfinite(network->machineBytesPerSecond))
   {
-    // One frame after the other leaves this rank, and enters the other, in
+    // One frame after the other leaves this machine, and enters the other, in
     // the order in which they were sent.
-    const double takes = double(bytes) / network->rankBytesPerSecond;
+    const double takes = double(bytes) / network->machineBytesPerSecond;
+    double& sendsUntil = network->adapters[here].sendsUntil;
+    double& receivesUntil = network->adapters[there].receivesUntil;
     begin = std::max(begin, sendsUntil);
     sendsUntil = begin + takes;
     arrival = std::max(begin + delay + std::max(onLink, takes),
-        peer.receivesUntil + takes);
-    peer.receivesUntil = arrival;
+        receivesUntil + takes);
+    receivesUntil = arrival;
   }
   arrival = std::max(sender.lastArrival, arrival);
   sender.lastArrival = arrival;

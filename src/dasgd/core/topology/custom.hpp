@@ -52,6 +52,14 @@ class CustomShape : public TopologyShape
 
   size_t Hops(const size_t ranks) const override { return Routes(ranks).hops; }
 
+  std::shared_ptr<const TopologyShape> On(const std::vector<size_t>& machines)
+      const override
+  {
+    std::shared_ptr<const TopologyShape> placed = shape->On(machines);
+    return placed ? std::make_shared<const CustomShape>(std::move(placed)) :
+        nullptr;
+  }
+
  private:
   const FollowedRoutes& Routes(const size_t ranks) const
   {

@@ -33,6 +33,8 @@ namespace detail {
 
 //! See Topology::MaxRanks.
 constexpr size_t maxRanks = size_t(1) << 20;
+//! The same where each rank is named.
+constexpr size_t maxPlaces = size_t(1) << 16;
 
 } // namespace detail
 } // namespace dasgd

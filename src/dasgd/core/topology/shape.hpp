@@ -12,6 +12,7 @@
 #include "../config.hpp"
 #include "hop.hpp"
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -48,6 +49,13 @@ class TopologyShape
                                         const size_t rank) const;
   //! The largest number of hops between any two ranks, likewise.
   virtual size_t Hops(const size_t ranks) const;
+  /**
+   * The shape for ranks on these machines; null if machines do not matter.
+   *
+   * @param machines The machine of each rank, numbered in any way.
+   */
+  virtual std::shared_ptr<const TopologyShape> On(
+      const std::vector<size_t>& /* machines */) const { return nullptr; }
 };
 
 namespace detail {
