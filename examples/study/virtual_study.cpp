@@ -105,7 +105,16 @@ struct Options
   double megabytesPerSecond = 125;
   size_t points = 12000;
   size_t seeds = 3;
+  size_t minRanks = 4;
   size_t maxRanks = 256;
+  //! Ranks of each machine.
+  size_t machineRanks = 1;
+  //! How many times slower one rank is.
+  double slow = 1;
+  //! Frames take as long as if the model had so many parameters; 0: as it has.
+  double parameters = 0;
+  //! Seconds of one rank after which a run is given up.
+  double patience = 80;
   std::vector<std::string> only;
   size_t batchSize = 1;
   //! Ascending, each twice the one before.
@@ -195,13 +204,30 @@ void Play(const Options& options,
   if (run.ranks > 1)
     machine.computeSeconds[1] *= run.slow;
   machine.computeSpread = 0.1;
-  machine.machineBytesPerSecond = 1e6 * options.megabytesPerSecond;
-  machine.link = [&options](size_t, size_t)
+  // Within a machine, frames go through memory.
+  const double size = (options.parameters > 0) ? options.parameters /
+      double(Logistic::Start().n_elem) : 1;
+  const size_t each = options.machineRanks;
+  for (size_t i = 0; i < run.ranks; ++i)
+    machine.machines.push_back(i / each);
+  machine.machineBytesPerSecond = 1e6 * options.megabytesPerSecond / size;
+  machine.link = [&options, each, size](const size_t from, const size_t to)
   {
     dasgd::SimLink link;
     link.latency = options.latency;
+    if (from / each == to / each)
+    {
+      link.latency = 10e-6;
+      link.bytesPerSecond = 5e9 / size;
+    }
     return link;
   };
+  if (options.parameters > 0)
+  {
+    // One pass over the model, and about two.
+    machine.applySeconds = 1e-9 * options.parameters;
+    machine.relaySeconds = 2e-9 * options.parameters;
+  }
 
   Logistic judge(data);
   std::vector<Logistic> functions(run.ranks, judge);
@@ -261,7 +287,7 @@ class Table
     {
       std::ofstream(path) << "phase,algorithm,topology,ranks,slow,step,seed,"
           "reached,seconds,gradients,gradients_per_second,idle,"
-          "bytes_per_gradient,staleness\n";
+          "bytes_per_gradient,staleness,bytes_between_machines\n";
     }
   }
 
@@ -363,12 +389,13 @@ class Study
     }
     Play(options, data, run);
     const dasgd::Report& report = run.report;
-    double idle = 0, bytes = 0;
+    double idle = 0, bytes = 0, between = 0;
     std::uint64_t stale = 0, measured = 0;
     for (const dasgd::RankReport& rank : report.ranks)
     {
       idle += rank.secondsIdle / (report.seconds * double(run.ranks));
       bytes += double(rank.bytesSent);
+      between += double(rank.bytesBetween);
       stale += rank.staleness.Sum();
       measured += rank.staleness.Measured();
     }
@@ -379,6 +406,7 @@ class Study
         << bytes / gradients << ',';
     if (measured > 0)
       row << double(stale) / double(measured);
+    row << ',' << between / gradients;
     table.Add(key, row.str());
     std::cout << key << ": " << (run.reached ? "target after " :
         "not reached after ") << run.seconds << " s, " << gradients
@@ -441,6 +469,26 @@ void Scaling(Study& study, const Options& options)
   }
 }
 
+//! More and more ranks, with the topology that suits their machines.
+void Auto(Study& study, const Options& options)
+{
+  Run serial;
+  serial.algorithm = "ens::SGD";
+  study.Compare(serial, options.patience);
+  for (size_t ranks = options.minRanks; ranks <= options.maxRanks; ranks *= 2)
+  {
+    for (const char* algorithm : { "DASGD", "AllreduceSGD" })
+    {
+      Run run;
+      run.algorithm = algorithm;
+      run.topology = (run.algorithm == "DASGD") ? "auto" : "";
+      run.ranks = ranks;
+      run.slow = options.slow;
+      study.Compare(run, options.patience / double(ranks) * options.slow);
+    }
+  }
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -448,8 +496,8 @@ int main(int argc, char** argv)
   Options options;
   CLI::App app{ "Compares the algorithms on virtual machines; goes on where it "
       "was, if it was interrupted." };
-  app.add_option("experiment", options.experiment, "ring or scaling")
-      ->required()->check(CLI::IsMember({ "ring", "scaling" }));
+  app.add_option("experiment", options.experiment, "ring, scaling or auto")
+      ->required()->check(CLI::IsMember({ "ring", "scaling", "auto" }));
   const auto add = [&app](const char* name, auto& value, const char* what)
   { app.add_option(name, value, what)->capture_default_str(); };
   add("--out", options.out, "Folder for the rows");
@@ -457,11 +505,18 @@ int main(int argc, char** argv)
   add("--gradient_seconds", options.gradientSeconds, "Seconds for a gradient");
   add("--latency", options.latency, "Seconds of a message");
   add("--megabytes_per_second", options.megabytesPerSecond,
-      "What a rank can send, and receive");
+      "What a machine can send, and receive");
   add("--points", options.points, "Points to train on");
   add("--batch_size", options.batchSize, "Points of a gradient");
   add("--seeds", options.seeds, "Runs with the best step");
+  add("--min_ranks", options.minRanks, "Of auto, where to begin");
   add("--max_ranks", options.maxRanks, "How far to scale");
+  add("--machine_ranks", options.machineRanks, "Ranks of each machine");
+  add("--slow", options.slow, "Of auto, how many times slower one rank is");
+  add("--parameters", options.parameters, "Let frames take as long as if the "
+      "model had so many; 0: as it has");
+  add("--patience", options.patience, "Of auto, seconds of one rank after which "
+      "a run is given up");
   app.add_option("--steps", options.steps, "Step sizes to try, ascending");
   app.add_option("--only", options.only, "Of scaling, these topologies and "
       "algorithms only");
@@ -473,6 +528,8 @@ int main(int argc, char** argv)
     Study study(options, table);
     if (options.experiment == "ring")
       Ring(study);
+    else if (options.experiment == "auto")
+      Auto(study, options);
     else
       Scaling(study, options);
   }

@@ -184,7 +184,7 @@ TEST_CASE("Topology: an unknown text is answered with the valid forms",
     const std::string message = ParseMessage(text);
     REQUIRE_THAT(message, ContainsSubstring("topology '" + text + "'"));
     for (const char* form : { "auto", "nodes", "complete", "ring", "mesh:RxC",
-        "tree:K", "graph:A-B", "file:PATH" })
+        "exponential", "tree:K", "graph:A-B", "file:PATH" })
       REQUIRE_THAT(message, ContainsSubstring(form));
   }
 
