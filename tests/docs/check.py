@@ -138,11 +138,14 @@ class Checker:
         with open(source, "w", encoding="utf-8") as file:
             file.write(text)
         program = os.path.join(self.work, name)
+        if not link:
+            # What is never run needs no code; templates are instantiated.
+            call(command + ["-fsyntax-only", source], self.work, RUN_SECONDS)
+            return None
         call(self.settings["launcher"] + command +
              ["-c", source, "-o", program + ".o"], self.work, RUN_SECONDS)
-        if link:
-            call(command + [program + ".o", "-o", program] +
-                 self.settings["link"], self.work, RUN_SECONDS)
+        call(command + [program + ".o", "-o", program] +
+             self.settings["link"], self.work, RUN_SECONDS)
         return program
 
     def program(self, block, name):
@@ -180,8 +183,10 @@ class Checker:
                  else body).append(line)
             function = f"void Fragment{block.line}()"
             bodies += ["", function + ";", function, "{"] + body + ["}"]
-        # A piece that shows how to make something need not use it.
-        text = ('#pragma GCC diagnostic ignored "-Wunused-variable"\n'
+        # First what the prelude includes and is precompiled, which it can only
+        # be there.  A piece that shows how to make something need not use it.
+        text = ('#include <ensmallen.hpp>\n'
+                '#pragma GCC diagnostic ignored "-Wunused-variable"\n'
                 '#pragma GCC diagnostic ignored "-Wunused-but-set-variable"\n'
                 + "\n".join(includes + [f'#include "{prelude}"'] + bodies
                             + [""]))
