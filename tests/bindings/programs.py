@@ -6,9 +6,11 @@ the command, what the command printed, and what was expected; the exit status
 is 1 then.  Needs nothing but Python's standard library.
 
 Usage: programs.py --bin DIR --stock DIR --drop-in FILE --mpiexec MPIEXEC
-           --work SCRATCH [--update-snapshots] [--list] [NAME...]
+           --work SCRATCH [--update-snapshots] [--list] [--only light|heavy]
+           [NAME...]
 
-Only cases are run whose name contains one of the NAMEs.  The data is a part of
+Only cases are run whose name contains one of the NAMEs, and, with --only, those
+that may run beside each other (light), or that may not (heavy).  The data is a part of
 Fashion-MNIST, where that is installed, else generated.
 """
 
@@ -2597,6 +2599,7 @@ def main():
     parser.add_argument("--update-snapshots", action="store_true",
                         help="keep what --help prints")
     parser.add_argument("--list", action="store_true", help="only list cases")
+    parser.add_argument("--only", choices=("light", "heavy"))
     parser.add_argument("name", nargs="*", help="part of a case's name")
     arguments = parser.parse_args()
 
@@ -2611,6 +2614,9 @@ def main():
 
     chosen = [entry for entry in CASES if not arguments.name or
               any(part in entry[0] for part in arguments.name)]
+    if arguments.only:
+        chosen = [entry for entry in chosen
+                  if bool(entry[3]) == (arguments.only == "light")]
     if not Setting.drop_in:
         print("without mlpack's program with drop_in.hpp: no case drop_in/*")
         chosen = [entry for entry in chosen
