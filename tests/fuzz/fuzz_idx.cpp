@@ -18,7 +18,7 @@ namespace {
 
 //! What a reader makes of the file; nothing if it refuses.
 template<typename ReaderType>
-auto Read(const ReaderType& reader) -> std::optional<decltype(reader())>
+auto ReadFile(const ReaderType& reader) -> std::optional<decltype(reader())>
 {
   try
   {
@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   const std::string& path = file.Path();
 
   const bool taken = IsIdxFile(path);
-  const std::optional<Content> content = Read([&]()
+  const std::optional<Content> content = ReadFile([&]()
   {
     IdxFile idx(path);
     fuzz::Require(idx.Sizes().size() >= 1 && idx.Sizes().size() <= 4,
@@ -69,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
 
   size_t width = 0, height = 0;
   const std::optional<arma::mat> images =
-      Read([&]() { return LoadIdxImages(path, width, height); });
+      ReadFile([&]() { return LoadIdxImages(path, width, height); });
   fuzz::Require(images.has_value() == (content && content->sizes.size() == 3 &&
       content->values > 0), "images are in files of three dimensions");
   if (images)
@@ -86,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   }
 
   const std::optional<arma::Row<size_t>> labels =
-      Read([&]() { return LoadIdxLabels(path); });
+      ReadFile([&]() { return LoadIdxLabels(path); });
   fuzz::Require(labels.has_value() == (content && content->sizes.size() == 1 &&
       content->values > 0), "labels are in files of one dimension");
   if (labels)

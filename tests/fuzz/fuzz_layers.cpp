@@ -13,12 +13,13 @@
 #include <optional>
 
 using namespace dasgd::ffn;
+namespace ffn_detail = dasgd::ffn::detail;
 
 namespace {
 
 //! What a reader makes of a text; nothing if it refuses.
 template<typename ReaderType>
-auto Read(const ReaderType& reader) -> std::optional<decltype(reader())>
+auto ReadLayers(const ReaderType& reader) -> std::optional<decltype(reader())>
 {
   try
   {
@@ -30,7 +31,7 @@ auto Read(const ReaderType& reader) -> std::optional<decltype(reader())>
   }
 }
 
-bool Same(const LayerSpec& a, const LayerSpec& b)
+bool SameLayer(const LayerSpec& a, const LayerSpec& b)
 {
   return a.kind == b.kind && a.number == b.number && a.text == b.text &&
       a.units == b.units && a.width == b.width && a.height == b.height &&
@@ -43,7 +44,7 @@ void CheckShape(const Shape& shape)
 {
   fuzz::Require(shape.width > 0 && shape.height > 0 && shape.channels > 0,
       "a shape has no size of zero");
-  fuzz::Require(detail::Times(detail::Times(shape.width, shape.height),
+  fuzz::Require(ffn_detail::Times(ffn_detail::Times(shape.width, shape.height),
       shape.channels) <= MaxValues, "a shape is no larger than allowed");
   fuzz::Require(!shape.flat || shape.Elements() == shape.width,
       "a flat shape has only a width");
@@ -57,12 +58,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   const std::string text(reinterpret_cast<const char*>(data), size);
   const size_t end = std::min(text.find('\n'), text.size());
   const std::optional<Shape> input =
-      Read([&]() { return ParseShape(text.substr(0, end)); });
+      ReadLayers([&]() { return ParseShape(text.substr(0, end)); });
   if (input)
     CheckShape(*input);
 
   const std::optional<std::vector<LayerSpec>> layers =
-      Read([&]() { return ParseLayers(text.substr(end)); });
+      ReadLayers([&]() { return ParseLayers(text.substr(end)); });
   if (!layers)
     return 0;
   fuzz::Require(!layers->empty(), "a network has layers");
@@ -71,14 +72,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     words += layer.text + " ";
   const std::vector<LayerSpec> again = ParseLayers(words);
   fuzz::Require(again.size() == layers->size() && std::equal(again.begin(),
-      again.end(), layers->begin(), Same), "layers are those of their words");
+      again.end(), layers->begin(), SameLayer),
+      "layers are those of their words");
   if (!input)
     return 0;
 
   const std::optional<std::vector<LayerSize>> sizes =
-      Read([&]() { return LayerSizes(*layers, *input); });
+      ReadLayers([&]() { return LayerSizes(*layers, *input); });
   const std::optional<size_t> classes =
-      Read([&]() { return ClassCount(*layers, *input); });
+      ReadLayers([&]() { return ClassCount(*layers, *input); });
   fuzz::Require(sizes || !classes, "what fits nothing has no classes");
   if (!sizes)
     return 0;

@@ -16,7 +16,7 @@ using namespace dasgd;
 
 namespace {
 
-std::optional<arma::mat> Read(const std::string& text)
+std::optional<arma::mat> ReadText(const std::string& text)
 {
   try
   {
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
 {
   // In memory of exactly this size, so that reading on is noticed.
   const std::string text(reinterpret_cast<const char*>(data), size);
-  const std::optional<arma::mat> matrix = Read(text);
+  const std::optional<arma::mat> matrix = ReadText(text);
   if (!matrix)
     return 0;
   fuzz::Require(matrix->n_elem > 0 && matrix->n_elem <= size,
@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     }
     again += "\n";
   }
-  const std::optional<arma::mat> second = Read(again);
+  const std::optional<arma::mat> second = ReadText(again);
   fuzz::Require(second && second->n_rows == matrix->n_rows &&
       second->n_cols == matrix->n_cols, "it has the same shape");
   for (size_t i = 0; i < matrix->n_elem; ++i)
