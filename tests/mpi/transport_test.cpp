@@ -27,9 +27,9 @@ constexpr size_t window = 2;
 
 //! The ways in which frames travel: lent, sent, and sent in pieces of so many
 //! bytes.
-MpiTransport::Options Way(const size_t way,
-                          const size_t buffers,
-                          const size_t piece = 1000)
+MpiTransport::Options WayOptions(const size_t way,
+                                 const size_t buffers,
+                                 const size_t piece = 1000)
 {
   MpiTransport::Options options;
   options.buffers = (way == 0) ? buffers : 0;
@@ -95,7 +95,7 @@ TEST_CASE("Frames of any size arrive once and in order on every link",
   const size_t way = GENERATE(0, 1, 2);
   BufferPool pool(largest);
   {
-    MpiTransport transport(comm, others, others, window, pool, Way(way,
+    MpiTransport transport(comm, others, others, window, pool, WayOptions(way,
         window * others.size(), 30000));
     CHECK(transport.Lent() == (way == 0 ? others.size() : 0));
     CHECK(transport.Borrowed() == (way == 0 ? others.size() : 0));
@@ -158,7 +158,7 @@ TEST_CASE("A receiver that does not receive stops its sender, not more",
       MpiTransport transport(comm,
           sends ? std::vector<size_t>{1} : std::vector<size_t>{},
           receives ? std::vector<size_t>{0} : std::vector<size_t>{}, window,
-          pool, Way(way, window, 30000));
+          pool, WayOptions(way, window, 30000));
       std::uint64_t accepted = 0;
       if (sends)
       {
@@ -214,7 +214,7 @@ TEST_CASE("A frame of many megabytes arrives whole", "[transport]")
   const size_t before = (comm.Rank() + comm.Size() - 1) % comm.Size();
   BufferPool pool(bytes);
   MpiTransport transport(comm, { next }, { before }, 1, pool,
-      Way(GENERATE(0, 1, 2), 1, size_t(1) << 20));
+      WayOptions(GENERATE(0, 1, 2), 1, size_t(1) << 20));
   Buffer buffer = pool.Take();
   for (size_t i = 0; i < bytes; i += 8)
   {
@@ -261,7 +261,7 @@ TEST_CASE("A transport leaves nothing behind for the next one", "[transport]")
   {
     BufferPool pool(1000);
     MpiTransport transport(comm, others, others, window, pool,
-        Way(round % 3, others.size()));
+        WayOptions(round % 3, others.size()));
     for (size_t link = 0; link < others.size(); ++link)
     {
       CHECK(transport.CanSend(link));
@@ -296,7 +296,7 @@ TEST_CASE("Transports of disjoint communicators do not meet", "[transport]")
     const std::vector<size_t> others = Others(comm);
     BufferPool pool(1000);
     MpiTransport transport(comm, others, others, window, pool,
-        Way(GENERATE(0, 1), others.size()));
+        WayOptions(GENERATE(0, 1), others.size()));
     for (size_t link = 0; link < others.size(); ++link)
     {
       CHECK(transport.CanSend(link));
@@ -329,7 +329,7 @@ TEST_CASE("A rank may lend to some while others send to it", "[transport]")
   const std::vector<size_t> others = Others(comm);
   BufferPool pool(5000);
   MpiTransport transport(comm, others, others, window, pool,
-      Way(comm.Rank() % 2, others.size()));
+      WayOptions(comm.Rank() % 2, others.size()));
   CHECK(transport.Lent() == (comm.Rank() % 2 == 0 ? others.size() : 0));
   CHECK(transport.Borrowed() == size_t(std::count_if(others.begin(),
       others.end(), [](const size_t rank) { return rank % 2 == 0; })));

@@ -17,9 +17,9 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 //! A checkpoint with something in every part.
-struct Sample
+struct SavedSample
 {
-  Sample()
+  SavedSample()
   {
     state.algorithm = "DASGD";
     state.rows = 3;
@@ -83,7 +83,7 @@ struct Sample
 
 TEST_CASE("a checkpoint is read as it was written", "[wire]")
 {
-  const Sample sample;
+  const SavedSample sample;
   const Checkpoint read = checkpoint::Decode(sample.bytes);
   const Checkpoint& state = sample.state;
   CHECK(read.algorithm == state.algorithm);
@@ -132,7 +132,7 @@ TEST_CASE("a checkpoint is read as it was written", "[wire]")
 
 TEST_CASE("a checkpoint that was changed anywhere is not believed", "[wire]")
 {
-  const Sample sample;
+  const SavedSample sample;
   for (size_t i = 0; i < sample.bytes.size(); ++i)
   {
     for (const std::uint8_t change : { 0x01, 0x80, 0xff })
@@ -153,7 +153,7 @@ TEST_CASE("a checkpoint that was changed anywhere is not believed", "[wire]")
 
 TEST_CASE("whoever knows the checksum cannot make it crash, either", "[wire]")
 {
-  const Sample sample;
+  const SavedSample sample;
   Random random(1);
   size_t read = 0, refused = 0;
   for (size_t i = 0; i < 20000; ++i)
@@ -207,7 +207,7 @@ TEST_CASE("checkpoints are written beside the training", "[wire]")
   std::ofstream(part) << "half";
   std::ofstream(other) << "half";
 
-  Sample sample;
+  SavedSample sample;
   {
     CheckpointWriter writer(path, 0);
     for (std::uint64_t i = 1; i <= 20; ++i)

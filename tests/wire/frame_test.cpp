@@ -18,9 +18,9 @@ namespace {
 
 //! A frame with something in every part.
 template<typename ElemType>
-struct Sample
+struct FrameSample
 {
-  explicit Sample(const std::uint64_t seed, const size_t ranks = 5) :
+  explicit FrameSample(const std::uint64_t seed, const size_t ranks = 5) :
       limits{ ranks, 7 }, buffer(limits.MaxBytes()), manifest(ranks)
   {
     Random random(seed);
@@ -84,7 +84,7 @@ std::string Decode(const std::vector<std::uint8_t>& bytes,
 }
 
 template<typename ElemType>
-std::vector<std::uint8_t> Bytes(Sample<ElemType>& sample)
+std::vector<std::uint8_t> Bytes(FrameSample<ElemType>& sample)
 {
   return std::vector<std::uint8_t>(sample.buffer.Bytes(),
       sample.buffer.Bytes() + sample.bytes);
@@ -96,7 +96,7 @@ TEMPLATE_TEST_CASE("a frame arrives as it was sent", "[wire]", double, float)
 {
   for (std::uint64_t seed = 1; seed <= 50; ++seed)
   {
-    Sample<TestType> sample(seed);
+    FrameSample<TestType> sample(seed);
     DecodedFrame<TestType> frame(5);
     DecodeFrame(sample.buffer.Bytes(), sample.bytes, sample.limits, frame);
     CHECK(frame.header.last);
@@ -136,7 +136,7 @@ TEMPLATE_TEST_CASE("a frame arrives as it was sent", "[wire]", double, float)
 
 TEST_CASE("a frame is aligned and its size is bounded up front", "[wire]")
 {
-  Sample<double> sample(1);
+  FrameSample<double> sample(1);
   CHECK(reinterpret_cast<std::uintptr_t>(FrameVector<double>(sample.buffer)) %
       Buffer::Block == 0);
 
@@ -171,7 +171,7 @@ TEST_CASE("a frame is aligned and its size is bounded up front", "[wire]")
 
 TEST_CASE("padding behind a frame is ignored", "[wire]")
 {
-  Sample<double> sample(2);
+  FrameSample<double> sample(2);
   std::vector<std::uint8_t> bytes = Bytes(sample);
   bytes.resize(Buffer::RoundUp(bytes.size()), 0xFF);
   CHECK(Decode(bytes, sample.limits) == "");
@@ -180,7 +180,7 @@ TEST_CASE("padding behind a frame is ignored", "[wire]")
 TEST_CASE("every truncation of a frame is an exception with byte counts",
     "[wire]")
 {
-  Sample<double> sample(3);
+  FrameSample<double> sample(3);
   const std::vector<std::uint8_t> bytes = Bytes(sample);
   for (size_t length = 0; length < bytes.size(); ++length)
   {
@@ -202,7 +202,7 @@ TEST_CASE("every truncation of a frame is an exception with byte counts",
 
 TEST_CASE("a malformed frame is an exception, never a crash", "[wire]")
 {
-  Sample<double> sample(4);
+  FrameSample<double> sample(4);
   const std::vector<std::uint8_t> good = Bytes(sample);
   const auto with = [&](const size_t at, const std::uint8_t value)
   {
