@@ -23,6 +23,8 @@ if [ -n "${CI:-}" ]; then
   options+=(-DDASGD_WERROR=ON
     "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG -ffp-contract=off"
     -DDASGD_TEST_BATCH=6)
+  # No test runs these.
+  options+=(-DDASGD_STUDY_OPTIONS=-O0)
   if command -v ld.gold > /dev/null; then
     options+=(-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=gold)
   fi
