@@ -42,6 +42,7 @@ struct Case
   size_t maxLead = 0;
   //! Which ranks exchange while they compute, a bit for each of the first 64.
   std::uint64_t overlap = 0;
+  double damping = 0;
   std::string format = "exact";
   size_t ranks = 2;
   size_t elements = 3;
@@ -72,9 +73,9 @@ struct Case
   {
     std::ostringstream out;
     out << topology << ", window " << window << ", lead " << maxLead
-        << ", overlap " << overlap << ", " << format << ", " << ranks
-        << " ranks, " << elements << " elements, " << ToString(data) << ", " << ToString(sharing) << ", "
-        << points << " points, batch " << batchSize << ", max "
+        << ", overlap " << overlap << ", damping " << damping << ", " << format
+        << ", " << ranks << " ranks, " << elements << " elements, "
+        << ToString(data) << ", " << ToString(sharing) << ", " << points << " points, batch " << batchSize << ", max "
         << maxIterations << ", event " << int(event) << " on rank "
         << eventRank << " at step " << eventStep;
     if (served)
@@ -170,6 +171,7 @@ class ScriptedSource final : public dasgd::GradientSource<double>
   }
 
   bool TakeStep(size_t /* points */,
+                double /* scale */,
                 double* out,
                 const double*& update) override
   {
@@ -543,6 +545,8 @@ inline Case RandomCase(Random& random, const size_t ranks)
     case 1: script.overlap = random.Next(); break;
     default: break;
   }
+  if (random.Chance(0.2))
+    script.damping = random.Uniform(0.1, 3);
   return script;
 }
 

@@ -39,9 +39,9 @@ Tags OptionTags(mlpack::util::Params& params, const Tags& data)
       "checkpoint_file", "decision_boundary", "epochs", "help", "history_file",
       "info", "max_iterations", "overlap", "print_training_accuracy",
       "progress", "ranks", "report_file", "restart", "restarts", "sharing",
-      "test_file", "test_labels_file", "threads", "tolerance", "topology",
-      "trace_file", "training_file", "labels_file", "layers_file", "verbose",
-      "version", "wire_format" };
+      "staleness_damping", "test_file", "test_labels_file", "threads",
+      "tolerance", "topology", "trace_file", "training_file", "labels_file",
+      "layers_file", "verbose", "version", "wire_format" };
   Tags tags;
   for (auto& entry : params.Parameters())
   {

@@ -399,6 +399,8 @@ TEST_CASE("Ranks that disagree on a setting are refused", "[errors]")
       { "Sharing()", "static and dynamic" });
   CheckMismatch([](Endless& run) { run.optimizer.Seed() = 9; },
       { "Seed()", ": 0 and 9" });
+  CheckMismatch([](Endless& run) { run.optimizer.StalenessDamping() = 3; },
+      { "StalenessDamping()", ": 0 and 3" });
   CheckMismatch([](Endless& run) { run.optimizer.Window() = 3; },
       { "Window()", ": 0 and 3" });
   CheckMismatch([](Endless& run) { run.optimizer.Smoothness() = 5; },
@@ -435,6 +437,8 @@ TEST_CASE("Settings that make no sense are refused", "[errors]")
       { "BatchSize()" });
   CheckMistake([](Endless& run) { run.optimizer.Window() = 5000; },
       { "Window()", "5000", "4096" });
+  CheckMistake([](Endless& run) { run.optimizer.StalenessDamping() = -2; },
+      { "StalenessDamping()", "-2" });
   CheckMistake([](Endless& run) { run.optimizer.Smoothness() = -1; },
       { "Smoothness()", "-1" });
   CheckMistake([](Endless& run) { run.iterate.reset(); }, { "iterate" });

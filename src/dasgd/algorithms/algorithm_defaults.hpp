@@ -42,6 +42,8 @@ struct RunSettings
   bool checkpoint = false;
   //! Is there an exchange while gradients are computed?
   bool overlap = false;
+  //! See StalenessDamping.
+  double damping = 0;
   //! Gradients that a rank may be ahead of a neighbour (0: no limit).
   size_t maxLead = 0;
 };

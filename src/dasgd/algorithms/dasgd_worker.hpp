@@ -12,6 +12,7 @@
 #include "../core/vector_ops.hpp"
 #include "../protocol/node.hpp"
 #include "algorithm_defaults.hpp"
+#include "staleness_damping.hpp"
 #include "update_sums.hpp"
 
 #include <memory>
@@ -57,13 +58,15 @@ class DasgdWorker : public WorkerDefaults
    * @param problem What to train.
    * @param format How updates are written.
    * @param overlap Is there an exchange while gradients are computed?
+   * @param damping See StalenessDamping.
    */
   DasgdWorker(const Routes& routes,
               const size_t window,
               const size_t elements,
               Problem<ElemType>& problem,
               const WireFormat& format = WireFormat::Exact,
-              const bool overlap = false) :
+              const bool overlap = false,
+              const double damping = 0) :
       problem(problem),
       handOver(overlap ? std::make_unique<HandOver<ElemType>>(elements,
           routes.Ranks()) : nullptr),
@@ -71,7 +74,8 @@ class DasgdWorker : public WorkerDefaults
           DasgdBuffers(routes, window), false }, elements, problem,
           handOver.get()),
       endpoint(node.Endpoint()),
-      sums(endpoint, format)
+      sums(endpoint, format),
+      damping(damping, routes.Ranks())
   {
     node.Counts().vectorBound = DasgdVectors(routes, window) +
         format.Vectors(sizeof(ElemType)) + FixedVectors();
@@ -122,6 +126,7 @@ class DasgdWorker : public WorkerDefaults
     if (handOver)
     {
       endpoint.Relay();
+      gradients += frame.manifest.Gradients();
       {
         auto arrived = handOver->AddArrived();
         if (frame.vector)
@@ -235,7 +240,7 @@ class DasgdWorker : public WorkerDefaults
   void StepAndEmit(ManifestEntry& entry)
   {
     const ElemType* update = nullptr;
-    if (!problem.TakeStep(sums.Unused(), update))
+    if (!problem.TakeStep(Factor(), sums.Unused(), update))
       return;
     sums.Round(problem.Iterate(), update);
     RecordStep();
@@ -251,7 +256,8 @@ class DasgdWorker : public WorkerDefaults
     {
       auto own = handOver->AddComputed();
       const ElemType* update = nullptr;
-      if (!problem.TakeStep(own->hasVector ? nullptr : own->sum.data(), update))
+      if (!problem.TakeStep(Factor(), own->hasVector ? nullptr :
+          own->sum.data(), update))
         return;
       sums.Round(problem.Iterate(), update);
       RecordStep();
@@ -261,6 +267,19 @@ class DasgdWorker : public WorkerDefaults
     }
     handOver->Notify();
     CountStep(entry);
+  }
+
+  //! What staleness leaves of the step that is due.
+  double Factor()
+  {
+    RankReport& counts = node.Counts();
+    // What has been applied may not be published yet.
+    const std::uint64_t applied = counts.applied - counts.computed;
+    const std::uint64_t come = handOver ? handOver->Look().gradients : applied;
+    const double factor = damping.Factor(counts, std::max(come, applied) -
+        applied);
+    counts.stepFactors += factor;
+    return factor;
   }
 
   //! First of all: nobody may have what is not recorded.
@@ -289,7 +308,7 @@ class DasgdWorker : public WorkerDefaults
   void Publish()
   {
     endpoint.SetComplete(endpoint.FinalsMissing() == 0);
-    handOver->Publish({ endpoint.Stop() != nullptr, OwnWaiting(),
+    handOver->Publish({ endpoint.Stop() != nullptr, OwnWaiting(), gradients,
         node.Exchanged(), over });
   }
 
@@ -298,7 +317,10 @@ class DasgdWorker : public WorkerDefaults
   dasgd::Node<ElemType> node;
   Endpoint<ElemType>& endpoint;
   UpdateSums<ElemType> sums;
+  StalenessDamping damping;
   size_t maxLead = 0;
+  //! With overlap: gradients of others that have come so far.
+  std::uint64_t gradients = 0;
   //! With overlap: is the exchange over?
   bool over = false;
 };
@@ -318,7 +340,7 @@ struct DasgdTraits : AlgorithmDefaults
   {
     auto worker = std::make_unique<DasgdWorker<ElemType>>(
         routes, settings.window, elements, problem, settings.format,
-        settings.overlap);
+        settings.overlap, settings.damping);
     worker->MaxLead() = settings.maxLead;
     return worker;
   }

@@ -95,6 +95,9 @@ class Report
   //! What a step of 1 is to the mean over points: 1, or the size of a batch
   //! where ensmallen's steps are along the sum over the batch.
   double stepScale = 1;
+  //! From which staleness on, in multiples of the number of other ranks, steps
+  //! got smaller (0: they did not).
+  double damping = 0;
   //! Smoothness L of the mean over points (0: not known), and how it is known.
   double smoothness = 0;
   std::string smoothnessFrom;
@@ -127,6 +130,8 @@ class Report
   //! After a run that diverged: how the step compares with the limit, and what
   //! to try.  Empty otherwise.
   std::string Advice() const;
+  //! What staleness left of steps, on average; 1 if it left them as they were.
+  double StepFactor() const;
   //! Largest difference between replicas before the last copy.
   double Deviation() const;
   //! Did ranks wait for the slowest for much of the time?

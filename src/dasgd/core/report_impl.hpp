@@ -85,6 +85,18 @@ DASGD_INLINE double Report::LooseStepLimit() const
       stepScale : 0;
 }
 
+DASGD_INLINE double Report::StepFactor() const
+{
+  double factors = 0;
+  std::uint64_t steps = 0;
+  for (const RankReport& rank : ranks)
+  {
+    factors += rank.stepFactors;
+    steps += rank.computed;
+  }
+  return (damping > 0 && steps > 0) ? factors / double(steps) : 1;
+}
+
 DASGD_INLINE double Report::Deviation() const
 {
   double largest = 0;

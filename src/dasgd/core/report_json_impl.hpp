@@ -89,6 +89,8 @@ DASGD_INLINE std::string Report::Json(
       << "  \"blas_threads\": "
       << (threads > 0 ? std::to_string(threads) : "null") << ",\n"
       << "  \"step_size\": " << JsonNumber(stepSize) << ",\n"
+      << "  \"staleness_damping\": " << JsonNumber(damping) << ",\n"
+      << "  \"step_factor\": " << JsonNumber(StepFactor()) << ",\n"
       << "  \"auto_step\": " << (autoStep ? "true" : "false") << ",\n"
       << "  \"smoothness\": "
       << (smoothness > 0 ? JsonNumber(smoothness) : "null") << ",\n"

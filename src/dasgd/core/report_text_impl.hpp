@@ -236,6 +236,12 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
     out << "ranks paused " << pauses << " times, " << Short(paused) << " s in "
         << "all, for neighbours that were MaxLead() gradients behind\n";
   }
+  if (report.damping > 0 && report.ranks.size() > 1)
+  {
+    out << "steps were " << Short(report.StepFactor()) << " of their size on "
+        << "average, since they are smaller where staleness exceeds "
+        << Short(report.damping * double(report.ranks.size() - 1)) << "\n";
+  }
   if (discarded > 0)
   {
     out << "gradients that came too late to be used: " << discarded << " of "

@@ -127,6 +127,12 @@ class CommonSettings
   //! slow peer finds newer gradients, at the cost of memory and messages.
   size_t& Window() { return window; }
 
+  //! Get from which staleness on, in multiples of the number of other ranks,
+  //! steps get smaller (default 0: they do not).
+  double StalenessDamping() const { return stalenessDamping; }
+  //! Modify it; 2 is a good value.
+  double& StalenessDamping() { return stalenessDamping; }
+
   //! Get how many gradients a rank may be ahead of a neighbour before it gives
   //! it time to catch up (default 32, 0: no limit).
   size_t MaxLead() const { return maxLead; }
@@ -256,6 +262,7 @@ class CommonSettings
   size_t seed = 0;
   size_t window = 0;
   size_t maxLead = 32;
+  double stalenessDamping = 0;
   dasgd::Overlap overlap = dasgd::Overlap::Auto;
   bool sharedMemory = true;
   dasgd::WireFormat format;

@@ -43,6 +43,11 @@ DASGD_INLINE std::string CommonSettings::Complaint(
     return "Smoothness() is " + number(smoothness) + ", but must be a finite "
         "number above 0, or 0 if it is not known.";
   }
+  if (!(std::isfinite(stalenessDamping) && stalenessDamping >= 0))
+  {
+    return "StalenessDamping() is " + number(stalenessDamping) + ", but must "
+        "be a finite number above 0, or 0 to leave steps as they are.";
+  }
   if (window > 4096)
   {
     return "Window() is " + std::to_string(window) + ", but must be from 1 "

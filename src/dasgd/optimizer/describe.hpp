@@ -106,6 +106,12 @@ Report Describe(
         (steps.plain || steps.fixed ? "" : " and ") +
         (steps.fixed ? "" : steps.decayPolicy);
   }
+  else if (settings.StalenessDamping() > 0 && ranks > 1)
+  {
+    report.outsideTheorem = "it covers plain steps of a fixed size, this run "
+        "has StalenessDamping()";
+  }
+  report.damping = settings.StalenessDamping();
   return report;
 }
 
@@ -134,6 +140,11 @@ std::string Complaint(
     return std::string("Overlap() is ") + ToString(settings.Overlap()) +
         ", but is one of DASGD; leave it at auto for " + AlgorithmType::Name() +
         ".";
+  }
+  if (!IsDasgd<AlgorithmType> && settings.StalenessDamping() != 0)
+  {
+    return std::string("StalenessDamping() is set, but is one of DASGD; leave "
+        "it at 0 for ") + AlgorithmType::Name() + ".";
   }
   if (vectorBytes == 0)
     return "the iterate has no elements; give it the shape of the model.";

@@ -145,12 +145,13 @@ class FunctionSource : public MatrixSource<typename TypesType::ElemType>
   }
 
   bool TakeStep(const size_t points,
+                const double scale,
                 ElemType* out,
                 const ElemType*& update) override
   {
     if (ranks > 1)
-      return step->ApplyAndShow(double(points), out, update);
-    step->Apply(double(points));
+      return step->ApplyAndShow(double(points), scale, out, update);
+    step->Apply(double(points), scale);
     return true;
   }
 

@@ -72,6 +72,7 @@ class SimulatedTraining
     run.format = machine.format;
     run.seed = Seed();
     run.maxLead = settings.MaxLead();
+    run.damping = settings.StalenessDamping();
     run.overlap = overlap.used;
     auto simulation = Make(run);
     if constexpr (synchronous)

@@ -330,6 +330,7 @@ void Training<AlgorithmType, ElemType>::Run()
   run.seed = keeper.About().seed;
   run.staleness = keeper.About().staleness;
   run.maxLead = fixed->maxLead;
+  run.damping = fixed->stalenessDamping;
   outcome = Outcome();
   outcome.counts.staleness = run.staleness;
   try

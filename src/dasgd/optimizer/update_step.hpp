@@ -70,7 +70,10 @@ class UpdateStep
    * @param out Where it is to stand, or null.
    * @return False if it is not finite.
    */
-  bool ApplyAndShow(const double points, ElemType* out, const ElemType*& update)
+  bool ApplyAndShow(const double points,
+                    const double scale,
+                    ElemType* out,
+                    const ElemType*& update)
   {
     const size_t elements = iterate.n_elem;
     if constexpr (vanilla)
@@ -78,7 +81,7 @@ class UpdateStep
       // Without a buffer to form it in, the update takes the gradient's place.
       update = out ? out : gradient.memptr();
       FormAndApply(iterate.memptr(), gradient.memptr(),
-          const_cast<ElemType*>(update), ElemType(ensmallen::Step(
+          const_cast<ElemType*>(update), ElemType(scale * ensmallen::Step(
           optimizer.StepSize(), points)), elements);
       return true;
     }
@@ -92,7 +95,7 @@ class UpdateStep
       }
       update = out;
       std::memcpy(out, iterate.memptr(), elements * sizeof(ElemType));
-      Apply(points);
+      Apply(points, scale);
       if (!AllFinite(iterate.memptr(), elements))
       {
         std::memcpy(iterate.memptr(), out, elements * sizeof(ElemType));

@@ -189,6 +189,8 @@ class HandOver
     bool stop = false;
     //! Own gradients that wait for the same neighbour at most.
     size_t waiting = 0;
+    //! Gradients of others that have come so far.
+    std::uint64_t gradients = 0;
     dasgd::Traffic traffic;
     //! Will nothing more arrive?  What is there can still be taken.
     bool over = false;

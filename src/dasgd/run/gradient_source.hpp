@@ -46,10 +46,12 @@ class GradientSource
    * stands.
    *
    * @param points Of the gradient.
+   * @param scale What the step size is to be multiplied by.
    * @param out Where the update is to stand, or null.
    * @return False if the update is not finite.
    */
   virtual bool TakeStep(size_t points,
+                        double scale,
                         ElemType* out,
                         const ElemType*& update) = 0;
 

@@ -71,8 +71,8 @@ class Problem
   }
 
   //! Apply the update of the last gradient; see GradientSource.
-  bool TakeStep(ElemType* out, const ElemType*& update)
-  { return Finite(source.TakeStep(BatchPoints(), out, update)); }
+  bool TakeStep(const double scale, ElemType* out, const ElemType*& update)
+  { return Finite(source.TakeStep(BatchPoints(), scale, out, update)); }
 
   //! Apply the update of the gradient as it stands, of whichever rank.
   bool Step(const double points, const double scale = 1)

@@ -1,0 +1,98 @@
+/**
+ * @file damping_test.cpp
+ *
+ * Steps that are smaller where gradients are stale: the same on all ranks, and
+ * whole where gradients are fresh.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include <dasgd/optimizer/simulate.hpp>
+
+#include "probe.hpp"
+
+#include "catch.hpp"
+
+#include <sstream>
+
+using namespace tests;
+
+TEST_CASE("Damped steps are the same on all ranks", "[damping]")
+{
+  for (const dasgd::Overlap overlap : { dasgd::Overlap::Never,
+      dasgd::Overlap::Always })
+  {
+    Probe probe(64 * Ranks(), 4);
+    arma::mat iterate(4, 1, arma::fill::ones);
+    dasgd::DASGD<> optimizer(MeanStep(0.01, 4), 4, 10 * 64 * Ranks(), -1);
+    optimizer.Topology() = Nodes(Ranks(), 2);
+    optimizer.Overlap() = overlap;
+    // Whatever is known to be stale; very quick gradients may all be computed
+    // before the first frame of another rank comes.
+    optimizer.StalenessDamping() = 1e-3;
+    Optimize(optimizer, probe, iterate);
+    const dasgd::Report& report = optimizer.Report();
+    CHECK(Same(iterate));
+    CHECK(report.Deviation() < 1e-12);
+    CHECK(report.StepFactor() > 0);
+    std::ostringstream text;
+    text << report;
+    if (Ranks() == 1)
+    {
+      CHECK(report.StepFactor() == 1);
+      CHECK(report.outsideTheorem == "");
+      continue;
+    }
+    CHECK(report.StepFactor() <= 1);
+    CHECK(text.str().find("of their size on average") != std::string::npos);
+    CHECK(report.outsideTheorem.find("StalenessDamping()") !=
+        std::string::npos);
+  }
+}
+
+namespace {
+
+//! Sixteen ranks that compute far more than their network can carry.
+dasgd::DASGD<> Overload(const double step,
+                        const double damping,
+                        const double bytesPerSecond,
+                        arma::mat& iterate)
+{
+  const size_t ranks = 16;
+  dasgd::SimMachine machine;
+  machine.seed = 3;
+  machine.computeSeconds.assign(ranks, 1e-3);
+  machine.computeSpread = 0.1;
+  machine.machineBytesPerSecond = bytesPerSecond;
+  Probe probe(256, 4);
+  std::vector<Probe> functions(ranks, probe);
+  dasgd::DASGD<> optimizer(step, 1, 16000, -1);
+  optimizer.Seed() = 7;
+  optimizer.StalenessDamping() = damping;
+  iterate.ones(4, 1);
+  dasgd::Simulate(optimizer, functions, iterate, machine);
+  return optimizer;
+}
+
+} // namespace
+
+TEST_CASE("Damping leaves steps whole on a network with room, and keeps them "
+    "in check on one without", "[damping]")
+{
+  if (Ranks() > 1)
+    return; // It would be the same on each.
+  arma::mat iterate;
+  const double step = 0.05;
+  const dasgd::DASGD<> fresh = Overload(step, 3, 1e9, iterate);
+  CHECK(fresh.Report().StepFactor() > 0.99);
+  CHECK(fresh.Report().reason == dasgd::StopReason::Budget);
+
+  // Without it the same step is too large.
+  const dasgd::DASGD<> whole = Overload(step, 0, 1e6, iterate);
+  CHECK(whole.Report().StepFactor() == 1);
+  CHECK(whole.Report().StalenessAverage() > 30);
+  CHECK_FALSE(arma::norm(iterate - Probe(256, 4).Solution()) < 1000);
+
+  const dasgd::DASGD<> damped = Overload(step, 2, 1e6, iterate);
+  CHECK(damped.Report().StepFactor() < 0.7);
+  CHECK(arma::norm(iterate - Probe(256, 4).Solution()) < 1e-6);
+}
