@@ -184,7 +184,13 @@ int main(int argc, char** argv)
     std::cout << report;
     std::ostringstream result;
     result << "loss=" << function.Loss(model) << "\nseconds=" << report.seconds
-        << "\nstaleness=" << report.StalenessAverage();
+        << "\nstaleness=" << report.StalenessAverage()
+        << "\ntopology=" << report.topology;
+    double between = 0;
+    for (const dasgd::RankReport& each : report.ranks)
+      between += double(each.bytesBetween);
+    result << "\nmodels_between=" << between / double(gradients) /
+        double(report.elements * report.elementBytes);
     for (size_t i = 0; i < report.ranks.size(); ++i)
     {
       result << "\nsent_" << i << "=" << report.ranks[i].bytesSent

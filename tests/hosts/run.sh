@@ -3,7 +3,7 @@
 # Three hosts on one machine: network namespaces with addresses of their own,
 # joined by a bridge in a fourth one, from where the job is started.  A training
 # goes over TCP from beginning to end: at full speed, over a link that is slow,
-# and over one that is down for five seconds.
+# over one that is down for five seconds, and with two ranks on each host.
 #
 # Usage: run.sh [--long] <program> <scratch folder>
 #
@@ -210,15 +210,16 @@ await()
   until_true 10 nobody_left || fail "$1: a process was left behind"
 }
 
-# start <pace>: a training on all hosts, by TCP and nothing else.
+# start <pace> [<ranks>]: a training on all hosts, with one rank on each, or so
+# many, by TCP and nothing else.
 start()
 {
-  local host list=""
+  local host list="" each="${2:-1}"
   for host in "${hosts[@]}"; do
     sent[host]="$(bytes "$host" tx)" received[host]="$(bytes "$host" rx)"
-    list+="${list:+,}$net.$host"
+    list+="${list:+,}$net.$host:$each"
   done
-  launch "$mpiexec" -n "${#hosts[@]}" --host "$list" \
+  launch "$mpiexec" -n "$((each * ${#hosts[@]}))" --host "$list" \
     --mca plm_rsh_agent "$sessions/agent" --mca plm_rsh_no_tree_spawn 1 \
     --mca oob_tcp_if_include "$net.0/24" \
     --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include "$net.0/24" \
@@ -322,4 +323,17 @@ for rank in 0 1 2; do
   [ "$((at_up[rank] - at_down[rank]))" -ge 50 ] ||
     fail "rank $rank stood still while the link was down"
 done
+
+start "${paces[0]}" 2
+await "two ranks each"
+# shellcheck source=/dev/null
+. "$scratch/result"
+echo "two ranks on each host: topology $topology, $models_between models between" \
+  "hosts for each gradient, staleness $staleness, loss $loss"
+[ "$topology" = nodes:3x2 ] || fail "topology $topology is not one of 3 hosts"
+# To each of two other hosts once at most, and nobody waits for long.
+holds "$models_between > 0.1 && $models_between < 2.05" ||
+  fail "$models_between models between hosts for each gradient"
+holds "$loss < 1.2 * $alone && $loss > 0.9 * $alone" ||
+  fail "two ranks each: loss $loss, of one rank alone $alone"
 echo "passed"
