@@ -12,6 +12,11 @@ set encoding utf8
 array colours[8] = ['#1f5fa8', '#c8561b', '#2a8a57', '#8a5aa8', '#b8912a', \
     '#3aa0b0', '#9c2f4e', '#777777']
 
+array titles[8] = ['1 Gbit/s', '1 Gbit/s, machines of 8', \
+    '1 Gbit/s, one rank 4 times slower', 'the same, machines of 8', \
+    '10 Gbit/s', '10 Gbit/s, machines of 8', \
+    '10 Gbit/s, 1 million parameters, 10 ms', 'the same, machines of 8']
+
 # The rows of one algorithm.
 rows(key) = sprintf("< grep '^%s,' %s", key, csv)
 
@@ -37,7 +42,29 @@ do for [form in 'svg png'] {
     plot for [i = 1 : words(keys)] rows(word(keys, i)) \
         using (at($3) + (i - 4) * width):6:7:(0.9 * width) with boxerrorbars \
         lc rgb colours[i] title word(keys, i)
-  } else {
+  }
+  if (name eq 'auto') {
+    keys = 'equal equal8 slow slow8 fast fast8 large large8'
+    set multiplot layout 1, 2
+    set logscale x 2
+    set xlabel 'ranks'
+    set xrange [3.6 : 290]
+    set yrange [0 : *]
+    unset key
+    set title 'DASGD: times as fast to the target as all-reduce'
+    plot 1 with lines lc rgb '#bbbbbb' dt 2 notitle, \
+        for [i = 1 : words(keys)] rows(word(keys, i)) using 2:7 \
+        with linespoints lc rgb colours[(i + 1) / 2] dt 1 + 2 * (i % 2 == 0) \
+        pt (i % 2 ? 7 : 6) ps 0.6 lw 2 title titles[i]
+    set title 'Staleness of DASGD, of n − 1'
+    set key top left Left reverse samplen 2 spacing 0.9 font ',9'
+    plot 1 with lines lc rgb '#bbbbbb' dt 2 notitle, \
+        for [i = 1 : words(keys)] rows(word(keys, i)) using 2:9 \
+        with linespoints lc rgb colours[(i + 1) / 2] dt 1 + 2 * (i % 2 == 0) \
+        pt (i % 2 ? 7 : 6) ps 0.6 lw 2 title titles[i]
+    unset multiplot
+  }
+  if (name eq 'scaling') {
     keys = "'DASGD complete' 'DASGD ring' 'DASGD exponential' 'DASGD tree:2' 'AllreduceSGD' 'ParameterServerSGD'"
     serial = real(system("grep '^ens::SGD,' " . csv . " | cut -d, -f6"))
     rate = real(system("grep '^ens::SGD,' " . csv . " | cut -d, -f9"))

@@ -16,15 +16,17 @@ experiments=() more=()
 usage()
 {
   cat << END
-usage: run.sh [option...] [ring] [scaling]
+usage: run.sh [option...] [ring] [scaling] [auto]
 
 Compares the algorithms on machines that are only described, and draws figures:
 
   ring     16 ranks on a ring, one of them 1, 2 and 4 times slower
   scaling  4 to 256 ranks, DASGD by topology, all-reduce, parameter server
+  auto     4 to 256 ranks on machines of 1 and 8, one rank slow, other networks
+           and a larger model: DASGD with the default topology, all-reduce
 
-Both by default, which takes long on one core; --max_ranks 32 makes scaling far
-quicker.  A study that was interrupted goes on where it was.
+ring and scaling by default, which takes long on one core; --max_ranks 32 makes it
+far quicker.  A study that was interrupted goes on where it was.
 
   --out FOLDER  where CSV files and figures go (default: ./virtual-study)
   --figures     draw what is in FOLDER, run nothing
@@ -42,7 +44,7 @@ while [ $# -gt 0 ]; do
     --out) [ $# -gt 1 ] || die "--out needs a folder"; out="$2"; shift ;;
     --figures) figures_only=yes ;;
     --help | -h) usage; exit 0 ;;
-    ring | scaling) experiments+=("$1") ;;
+    ring | scaling | auto) experiments+=("$1") ;;
     --*) [ $# -gt 1 ] || die "$1 needs a value"; more+=("$1" "$2"); shift ;;
     *) die "'$1' is not known; --help tells what is" ;;
   esac
@@ -87,7 +89,64 @@ summary()
     }' "$out/$1.csv" > "$out/$1_summary.csv"
 }
 
+# auto: one machine after the other, and all rows in one file.
+machines()
+{
+  local large="--gradient_seconds 0.01 --parameters 1e6 --patience 4000"
+  local fast="--megabytes_per_second 1250" eight="--machine_ranks 8 --min_ranks 16"
+  while read -r machine options; do
+    # shellcheck disable=SC2086
+    [ $figures_only = yes ] || "$program" auto --out "$out/$machine" $options \
+      ${more[@]+"${more[@]}"}
+    [ -e "$out/$machine/auto.csv" ] || continue
+    awk -v machine="$machine" -v first="$([ -s "$out/auto.csv.part" ] || echo 1)" \
+      'NR > 1 { print machine "," $0 } NR == 1 && first { print "machine," $0 }' \
+      "$out/$machine/auto.csv" >> "$out/auto.csv.part"
+  done << END
+equal
+equal8 $eight
+slow --slow 4
+slow8 --slow 4 $eight
+fast $fast
+fast8 $fast $eight
+large $fast $large
+large8 $fast $large $eight
+END
+  [ ! -e "$out/auto.csv.part" ] || mv "$out/auto.csv.part" "$out/auto.csv"
+}
+
+# Means over seeds of both algorithms side by side.
+compare()
+{
+  awk -F, '$2 == "run" && $5 > 1 {
+      k = $1 "," $5
+      if (!(k in seen)) { seen[k] = 1; order[++keys] = k }
+      a = $3 == "DASGD"
+      n[k, a]++; s[k, a] += $10; r[k, a] += $9
+      if (a) { stale[k] += $15; bytes[k] += $16; step[k] = $7 } else other[k] = $7
+    }
+    END {
+      print "machine,ranks,dasgd_step,allreduce_step,dasgd_seconds," \
+          "allreduce_seconds,ratio,staleness,staleness_of_others," \
+          "bytes_between_machines"
+      for (j = 1; j <= keys; ++j) {
+        k = order[j]; split(k, part, ",")
+        if (!n[k, 1] || !n[k, 0]) continue
+        d = s[k, 1] / n[k, 1]; o = s[k, 0] / n[k, 0]; t = stale[k] / n[k, 1]
+        printf "%s,%s,%s,%.4g,%.4g,%.3f,%.4g,%.3f,%.0f\n", k, step[k], other[k],
+            d, o, o / d, t, t / (part[2] - 1), bytes[k] / n[k, 1]
+      }
+    }' "$out/auto.csv" > "$out/auto_summary.csv"
+}
+
 for name in "${experiments[@]}"; do
+  if [ "$name" = auto ]; then
+    machines
+    compare
+    gnuplot -e "name = '$name'; folder = '$out'" "$here/figure.gp"
+    echo "$out/$name.svg"
+    continue
+  fi
   [ $figures_only = yes ] ||
     "$program" "$name" --out "$out" ${more[@]+"${more[@]}"}
   [ -e "$out/$name.csv" ] || die "there is no $out/$name.csv"
