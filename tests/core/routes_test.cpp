@@ -95,9 +95,9 @@ std::vector<Topology> Topologies(const size_t ranks)
         RandomGraph(ranks, more, 1000 * ranks + more)));
   }
   // The last machine has fewer ranks, or all of them.
-  for (const size_t each : { 1, 2, 3, 4, 12, 17 })
+  for (const size_t each : { 1, 3, 12 })
     topologies.push_back(Topology::Nodes(Machines(ranks, each)));
-  for (const size_t most : { 2, 3, 5, 11 })
+  for (const size_t most : { 3, 11 })
     topologies.push_back(Topology::Nodes(RandomMachines(ranks, most)));
   return topologies;
 }
@@ -192,7 +192,7 @@ bool Agree(const Topology& topology, const Routes& routes)
   bool agree = (Pairs(topology.Emit(n, rank)) == Pairs(routes, routes.Emit()));
 
   // Classes are origins, senders, directions or bits: the highest has 2 * 6.
-  for (size_t c = 0; c < n + 256; ++c)
+  for (size_t c = 0; c < n + 96; ++c)
   {
     const std::vector<Hop> hops = topology.Forward(n, rank, c);
     agree = agree && (routes.Knows(c) ?
@@ -517,7 +517,7 @@ TEST_CASE("Routes: from one machine to another a gradient goes once, whatever "
 {
   for (const size_t each : { 1, 2, 4, 8, 16 })
   {
-    for (const size_t machines : { 2, 3, 4, 5, 8, 9, 16 })
+    for (const size_t machines : { 2, 3, 8, 9 })
     {
       const size_t n = machines * each;
       const Topology topology = Topology::Nodes(Machines(n, each));
