@@ -57,11 +57,14 @@ do for [form in 'svg png'] {
         with linespoints lc rgb colours[(i + 1) / 2] dt 1 + 2 * (i % 2 == 0) \
         pt (i % 2 ? 7 : 6) ps 0.6 lw 2 title titles[i]
     set title 'Staleness of DASGD, of n − 1'
+    set logscale y 2
+    set yrange [0.8 : 400]
     set key top left Left reverse samplen 2 spacing 0.9 font ',9'
     plot 1 with lines lc rgb '#bbbbbb' dt 2 notitle, \
         for [i = 1 : words(keys)] rows(word(keys, i)) using 2:9 \
         with linespoints lc rgb colours[(i + 1) / 2] dt 1 + 2 * (i % 2 == 0) \
         pt (i % 2 ? 7 : 6) ps 0.6 lw 2 title titles[i]
+    unset logscale y
     unset multiplot
   }
   if (name eq 'scaling') {
