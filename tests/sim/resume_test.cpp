@@ -141,13 +141,20 @@ std::string LiveOn(const std::uint64_t seed, std::string& text)
     text = run.script.Text() + ", life " + std::to_string(i + 1);
     if (!life.broken.empty())
       return life.broken;
-    const bool failed = life.finished && life.ends[0].stopped;
+    // A rank that was done may have left before it knew of a reason to stop;
+    // all agree on it after that.
+    bool failed = false, error = false;
+    for (const Ending& end : life.ends)
+    {
+      failed = failed || (life.finished && end.stopped);
+      error = error || (end.stopped && end.reason == StopReason::Error);
+    }
     if (life.finished && !failed)
     {
       Count(run.script, life, nullptr, visits);
       break;
     }
-    if (failed && (i == deaths || life.ends[0].reason != StopReason::Error))
+    if (failed && (i == deaths || !error))
       return ""; // It was to stop or to fail, and has.
     if (life.saved.empty())
       continue; // From where it began.
