@@ -82,7 +82,7 @@ TEMPLATE_TEST_CASE("Settings that only DASGD knows are refused", "[refusals]",
     DASGD_RIVALS)
 {
   CheckMistake<TestType>([](TestType& o) { o.StalenessDamping() = 2; },
-      { "StalenessDamping()", "leave it at 0" });
+      { "StalenessDamping() is 2", "leave it at 0" });
   CheckMistake<TestType>([](TestType& o) { o.WireFormat() = "float32"; },
       { "WireFormat() is float32", "leave it at exact" });
   CheckMistake<TestType>([](TestType& o) { o.RecordHistory() = true; },

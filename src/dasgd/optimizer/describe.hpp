@@ -143,8 +143,9 @@ std::string Complaint(
   }
   if (!IsDasgd<AlgorithmType> && settings.StalenessDamping() != 0)
   {
-    return std::string("StalenessDamping() is set, but is one of DASGD; leave "
-        "it at 0 for ") + AlgorithmType::Name() + ".";
+    return "StalenessDamping() is " + report::Short(
+        settings.StalenessDamping()) + ", but is one of DASGD; leave it at 0 "
+        "for " + AlgorithmType::Name() + ".";
   }
   if (vectorBytes == 0)
     return "the iterate has no elements; give it the shape of the model.";
