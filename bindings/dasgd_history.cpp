@@ -6,9 +6,10 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <dasgd/core/history_trace.hpp>
 #include <dasgd/core/loose_staleness.hpp>
-#include <dasgd/core/report.hpp>
+#include <dasgd/report/history_trace.hpp>
+#include <dasgd/report/json_writer.hpp>
+#include <dasgd/report/report.hpp>
 #include <dasgd/version.hpp>
 
 #include <CLI/CLI.hpp>
@@ -25,7 +26,6 @@ using dasgd::HistoryEvent;
 using dasgd::RankReport;
 using dasgd::StalenessMeter;
 using dasgd::report::Bytes;
-using dasgd::report::JsonNumber;
 using dasgd::report::Short;
 
 //! What a history tells of a run.
@@ -118,19 +118,6 @@ std::string Table(const Summary& summary)
   return out.str();
 }
 
-//! Counts of |S| = 0, 1, 2-3, 4-7, ... up to the last that is not 0.
-template<typename CountsType>
-std::string JsonHistogram(const CountsType& counts)
-{
-  size_t buckets = counts.size();
-  while (buckets > 1 && counts[buckets - 1] == 0)
-    --buckets;
-  std::string text = "[";
-  for (size_t i = 0; i < buckets; ++i)
-    text += (i == 0 ? "" : ", ") + std::to_string(counts[i]);
-  return text + "]";
-}
-
 //! Names are those of Report::Json() where both tell the same.
 std::string Json(const Summary& summary)
 {
@@ -140,43 +127,45 @@ std::string Json(const Summary& summary)
     for (size_t i = 0; i < histogram.size(); ++i)
       histogram[i] += rank.staleness.Histogram()[i];
 
-  std::ostringstream out;
-  out << "{\n"
-      << "  \"ranks\": " << report.ranks.size() << ",\n"
-      << "  \"seconds\": " << JsonNumber(report.seconds) << ",\n"
-      << "  \"gradients\": " << report.Gradients() << ",\n"
-      << "  \"staleness_avg\": " << JsonNumber(report.StalenessAverage())
-      << ",\n"
-      << "  \"staleness_max\": " << report.StalenessMax() << ",\n"
-      << "  \"loose_staleness_avg\": " << JsonNumber(report.LooseAverage())
-      << ",\n"
-      << "  \"loose_staleness_max\": " << report.LooseMax() << ",\n"
-      << "  \"staleness_histogram\": " << JsonHistogram(histogram) << ",\n"
-      << "  \"per_rank\": [";
+  std::ostringstream text;
+  dasgd::report::JsonWriter<true> out(text);
+  out.BeginObject();
+  out.Field("ranks", report.ranks.size());
+  out.Field("seconds", report.seconds);
+  out.Field("gradients", report.Gradients());
+  out.Field("staleness_avg", report.StalenessAverage());
+  out.Field("staleness_max", report.StalenessMax());
+  out.Field("loose_staleness_avg", report.LooseAverage());
+  out.Field("loose_staleness_max", report.LooseMax());
+  WriteHistogram(histogram, out);
+  out.Name("per_rank");
+  out.BeginArray();
   for (size_t i = 0; i < report.ranks.size(); ++i)
   {
     const RankReport& r = report.ranks[i];
-    out << (i == 0 ? "\n" : ",\n")
-        << "    {\"rank\": " << i
-        << ", \"computed\": " << r.computed
-        << ", \"applied\": " << r.applied
-        << ", \"frames_sent\": " << r.framesSent
-        << ", \"frames_received\": " << r.framesReceived
-        << ", \"bytes_sent\": " << r.bytesSent
-        << ", \"bytes_received\": " << r.bytesReceived
-        << ", \"seconds_computing\": " << JsonNumber(r.secondsComputing)
-        << ", \"seconds_applying\": " << JsonNumber(summary.secondsApplying[i])
-        << ", \"seconds_sending\": " << JsonNumber(summary.secondsSending[i])
-        << ", \"seconds_idle\": " << JsonNumber(r.secondsIdle)
-        << ", \"staleness_mean\": " << JsonNumber(r.staleness.Mean())
-        << ", \"staleness_max\": " << r.staleness.Max()
-        << ", \"loose_staleness_mean\": " << JsonNumber(r.looseStaleness.Mean())
-        << ", \"loose_staleness_max\": " << r.looseStaleness.Max()
-        << ", \"staleness_histogram\": "
-        << JsonHistogram(r.staleness.Histogram()) << "}";
+    out.BeginObject();
+    out.Field("rank", i);
+    out.Field("computed", r.computed);
+    out.Field("applied", r.applied);
+    out.Field("frames_sent", r.framesSent);
+    out.Field("frames_received", r.framesReceived);
+    out.Field("bytes_sent", r.bytesSent);
+    out.Field("bytes_received", r.bytesReceived);
+    out.Field("seconds_computing", r.secondsComputing);
+    out.Field("seconds_applying", summary.secondsApplying[i]);
+    out.Field("seconds_sending", summary.secondsSending[i]);
+    out.Field("seconds_idle", r.secondsIdle);
+    out.Field("staleness_mean", r.staleness.Mean());
+    out.Field("staleness_max", r.staleness.Max());
+    out.Field("loose_staleness_mean", r.looseStaleness.Mean());
+    out.Field("loose_staleness_max", r.looseStaleness.Max());
+    WriteHistogram(r.staleness.Histogram(), out);
+    out.EndObject();
   }
-  out << "\n  ]\n}\n";
-  return out.str();
+  out.EndArray();
+  out.EndObject();
+  text << "\n";
+  return text.str();
 }
 
 //! One line of printable characters, whatever a damaged file holds.

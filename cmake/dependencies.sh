@@ -235,6 +235,8 @@ find_missing()
     want "$(command_found tc)" iproute2
     want "$(command_found clang++)" clang
     want "$(fuzzer_found)" libclang-rt-dev
+    # A second MPI, which programs do not find by themselves.
+    want "$(mpi_version mpicxx.mpich)" mpich libmpich-dev
     # To look at the page of a study as a reader does.
     want "$(command_found chromium)" chromium
   fi

@@ -9,7 +9,7 @@
 #define DASGD_HPP
 
 #include "dasgd/version.hpp"
-#include "dasgd/core/history_trace.hpp"
+#include "dasgd/report/history_trace.hpp"
 #include "dasgd/optimizer/adpsgd.hpp"
 #include "dasgd/optimizer/allreduce_sgd.hpp"
 #include "dasgd/optimizer/dasgd.hpp"

@@ -1,8 +1,9 @@
 /**
  * @file dasgd_core.cpp
  *
- * Compiles what dasgd's layers `core`, `run`, `wire` and `protocol` define that
- * is not a template, and the simulated network; needs neither MPI nor ensmallen.  See dasgd/core/config.hpp.
+ * Compiles what dasgd's layers `core`, `run`, `wire`, `report` and `protocol`
+ * define that is not a template, and the simulated network; needs neither MPI
+ * nor ensmallen.  See dasgd/core/config.hpp.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -13,14 +14,10 @@
 #include "dasgd/core/fact_impl.hpp"
 #include "dasgd/core/history_file_impl.hpp"
 #include "dasgd/core/history_impl.hpp"
-#include "dasgd/core/history_trace_impl.hpp"
 #include "dasgd/core/loose_staleness_impl.hpp"
 #include "dasgd/core/mixing_impl.hpp"
 #include "dasgd/core/part_files_impl.hpp"
 #include "dasgd/core/progress_impl.hpp"
-#include "dasgd/core/report_impl.hpp"
-#include "dasgd/core/report_json_impl.hpp"
-#include "dasgd/core/report_text_impl.hpp"
 #include "dasgd/core/routes_impl.hpp"
 #include "dasgd/core/theory_impl.hpp"
 #include "dasgd/core/topology/shape_impl.hpp"
@@ -28,6 +25,10 @@
 #include "dasgd/core/whole_file_impl.hpp"
 #include "dasgd/core/work_impl.hpp"
 #include "dasgd/protocol/endpoint.hpp"
+#include "dasgd/report/history_trace_impl.hpp"
+#include "dasgd/report/report_impl.hpp"
+#include "dasgd/report/report_json_impl.hpp"
+#include "dasgd/report/report_text_impl.hpp"
 #include "dasgd/run/run_state.hpp"
 #include "dasgd/transport/sim_network_impl.hpp"
 #include "dasgd/wire/buffer_impl.hpp"

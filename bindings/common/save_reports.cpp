@@ -11,8 +11,9 @@
 
 #include <dasgd.hpp>
 #include <dasgd/core/history_file.hpp>
-#include <dasgd/core/history_trace.hpp>
 #include <dasgd/core/whole_file.hpp>
+#include <dasgd/report/history_trace.hpp>
+#include <dasgd/report/json_writer.hpp>
 #include <dasgd/version.hpp>
 #include <mlpack/core.hpp>
 
@@ -24,7 +25,6 @@ namespace {
 //! The versions of all libraries, as a JSON object.
 std::string VersionsJson()
 {
-  using report::JsonString;
   const auto number = [](const int major, const int minor, const int patch)
   {
     return std::to_string(major) + "." + std::to_string(minor) + "." +
@@ -33,16 +33,21 @@ std::string VersionsJson()
   char mpi[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   MPI_Get_library_version(mpi, &length);
-  std::string library(mpi);
-  library = library.substr(0, library.find_first_of(",\n"));
-  return "{\"dasgd\": " + JsonString(number(DASGD_VERSION_MAJOR,
-      DASGD_VERSION_MINOR, DASGD_VERSION_PATCH)) + ", \"mlpack\": " +
-      JsonString(number(MLPACK_VERSION_MAJOR, MLPACK_VERSION_MINOR,
-      MLPACK_VERSION_PATCH)) + ", \"ensmallen\": " + JsonString(number(
-      ENS_VERSION_MAJOR, ENS_VERSION_MINOR, ENS_VERSION_PATCH)) +
-      ", \"armadillo\": " + JsonString(number(ARMA_VERSION_MAJOR,
-      ARMA_VERSION_MINOR, ARMA_VERSION_PATCH)) + ", \"mpi\": " +
-      JsonString(library) + "}";
+  const std::string library(mpi);
+  std::ostringstream text;
+  report::JsonWriter<false> out(text);
+  out.BeginObject();
+  out.Field("dasgd", number(DASGD_VERSION_MAJOR, DASGD_VERSION_MINOR,
+      DASGD_VERSION_PATCH));
+  out.Field("mlpack", number(MLPACK_VERSION_MAJOR, MLPACK_VERSION_MINOR,
+      MLPACK_VERSION_PATCH));
+  out.Field("ensmallen", number(ENS_VERSION_MAJOR, ENS_VERSION_MINOR,
+      ENS_VERSION_PATCH));
+  out.Field("armadillo", number(ARMA_VERSION_MAJOR, ARMA_VERSION_MINOR,
+      ARMA_VERSION_PATCH));
+  out.Field("mpi", library.substr(0, library.find_first_of(",\n")));
+  out.EndObject();
+  return text.str();
 }
 
 } // namespace

@@ -13,7 +13,7 @@
 #include "training_tags.hpp"
 
 #include <dasgd/core/history.hpp>
-#include <dasgd/core/report.hpp>
+#include <dasgd/report/report.hpp>
 
 #include <functional>
 

@@ -8,7 +8,7 @@
  */
 #include "catch.hpp"
 
-#include <dasgd/core/history_trace.hpp>
+#include <dasgd/report/history_trace.hpp>
 #include <dasgd/core/loose_staleness.hpp>
 
 #include <sstream>

@@ -9,7 +9,7 @@
 
 #include <dasgd/core/progress.hpp>
 #include <dasgd/core/random.hpp>
-#include <dasgd/core/report.hpp>
+#include <dasgd/report/report.hpp>
 #include <dasgd/core/vector_ops.hpp>
 
 #include <sstream>

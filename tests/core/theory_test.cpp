@@ -10,6 +10,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <sstream>
 #include <vector>
 
 #include "catch.hpp"

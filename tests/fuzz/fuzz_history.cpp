@@ -7,7 +7,7 @@
  */
 #include "require.hpp"
 
-#include <dasgd/core/history_trace.hpp>
+#include <dasgd/report/history_trace.hpp>
 #include <dasgd/core/loose_staleness.hpp>
 
 #include <sstream>

@@ -9,8 +9,8 @@
 #include "catch.hpp"
 #include "sim/sim_run.hpp"
 
-#include <dasgd/core/history_trace.hpp>
 #include <dasgd/core/loose_staleness.hpp>
+#include <dasgd/report/history_trace.hpp>
 
 #include <map>
 #include <set>

@@ -9,7 +9,11 @@
 
 #include <dasgd/wire/checkpoint_file.hpp>
 
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+
+#include <unistd.h>
 
 using namespace dasgd;
 using Catch::Matchers::ContainsSubstring;

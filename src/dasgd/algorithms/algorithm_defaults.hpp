@@ -10,7 +10,7 @@
 #define DASGD_ALGORITHMS_ALGORITHM_DEFAULTS_HPP
 
 #include "../core/history.hpp"
-#include "../core/rank_report.hpp"
+#include "../report/rank_report.hpp"
 #include "../core/topology.hpp"
 #include "../wire/format.hpp"
 

@@ -8,7 +8,7 @@
 #ifndef DASGD_ALGORITHMS_ASYNCHRONOUS_HPP
 #define DASGD_ALGORITHMS_ASYNCHRONOUS_HPP
 
-#include "../core/report.hpp"
+#include "../report/report.hpp"
 #include "../transport/mpi_transport.hpp"
 #include "adpsgd_worker.hpp"
 #include "dasgd_worker.hpp"

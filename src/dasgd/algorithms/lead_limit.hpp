@@ -8,7 +8,7 @@
 #ifndef DASGD_ALGORITHMS_LEAD_LIMIT_HPP
 #define DASGD_ALGORITHMS_LEAD_LIMIT_HPP
 
-#include "../core/rank_report.hpp"
+#include "../report/rank_report.hpp"
 
 #include <cstddef>
 #include <vector>

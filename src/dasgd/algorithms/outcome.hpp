@@ -9,7 +9,7 @@
 #define DASGD_ALGORITHMS_OUTCOME_HPP
 
 #include "../core/fact.hpp"
-#include "../core/rank_report.hpp"
+#include "../report/rank_report.hpp"
 
 #include <exception>
 

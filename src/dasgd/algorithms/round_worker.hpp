@@ -10,7 +10,7 @@
 
 #include "../core/fact.hpp"
 #include "../core/manifest.hpp"
-#include "../core/rank_report.hpp"
+#include "../report/rank_report.hpp"
 #include "../run/problem.hpp"
 
 #include <cstring>

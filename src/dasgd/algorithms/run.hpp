@@ -9,7 +9,7 @@
 #define DASGD_ALGORITHMS_RUN_HPP
 
 #include "../core/history.hpp"
-#include "../core/rank_report.hpp"
+#include "../report/rank_report.hpp"
 #include "driver.hpp"
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 #ifndef DASGD_ALGORITHMS_STALENESS_DAMPING_HPP
 #define DASGD_ALGORITHMS_STALENESS_DAMPING_HPP
 
-#include "../core/rank_report.hpp"
+#include "../report/rank_report.hpp"
 
 #include <algorithm>
 #include <cstddef>

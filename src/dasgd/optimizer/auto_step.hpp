@@ -9,7 +9,7 @@
 #ifndef DASGD_OPTIMIZER_AUTO_STEP_HPP
 #define DASGD_OPTIMIZER_AUTO_STEP_HPP
 
-#include "../core/report.hpp"
+#include "../report/report.hpp"
 #include "../core/theory.hpp"
 #include "../core/work.hpp"
 #include "common_settings.hpp"

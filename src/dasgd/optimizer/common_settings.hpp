@@ -11,7 +11,7 @@
 #include "../core/config.hpp"
 #include "../core/history.hpp"
 #include "../core/overlap.hpp"
-#include "../core/report.hpp"
+#include "../report/report.hpp"
 #include "../core/topology.hpp"
 #include "../core/topology/shape.hpp"
 #include "../core/work.hpp"

@@ -9,7 +9,7 @@
 #define DASGD_OPTIMIZER_DESCRIBE_HPP
 
 #include "../algorithms/asynchronous.hpp"
-#include "../core/report.hpp"
+#include "../report/report.hpp"
 #include "../core/theory.hpp"
 #include "common_settings.hpp"
 #include "training_source.hpp"

@@ -11,7 +11,7 @@
 #include "../core/config.hpp"
 #include "../core/history.hpp"
 #include "../core/loose_staleness.hpp"
-#include "../core/report.hpp"
+#include "../report/report.hpp"
 #include "../transport/mpi_communicator.hpp"
 
 #include <vector>

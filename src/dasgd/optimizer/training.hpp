@@ -195,6 +195,7 @@ extern template class Training<DasgdAlgorithm, float>;
 
 } // namespace dasgd
 
+#include "training_end_impl.hpp"
 #include "training_impl.hpp"
 
 #endif

@@ -10,7 +10,7 @@
 #define DASGD_PROTOCOL_ENDPOINT_HPP
 
 #include "../core/history.hpp"
-#include "../core/rank_report.hpp"
+#include "../report/rank_report.hpp"
 #include "../core/routes.hpp"
 #include "../core/staleness.hpp"
 #include "../wire/frame.hpp"

@@ -11,7 +11,7 @@
 
 #include "../core/fact.hpp"
 #include "../core/manifest.hpp"
-#include "../core/rank_report.hpp"
+#include "../report/rank_report.hpp"
 #include "../core/vector_ops.hpp"
 
 #include <chrono>

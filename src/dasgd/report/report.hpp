@@ -5,14 +5,14 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_CORE_REPORT_HPP
-#define DASGD_CORE_REPORT_HPP
+#ifndef DASGD_REPORT_REPORT_HPP
+#define DASGD_REPORT_REPORT_HPP
 
-#include "config.hpp"
-#include "fact.hpp"
-#include "overlap.hpp"
+#include "../core/config.hpp"
+#include "../core/fact.hpp"
+#include "../core/overlap.hpp"
 #include "rank_report.hpp"
-#include "work.hpp"
+#include "../core/work.hpp"
 
 #include <cstdint>
 #include <iosfwd>

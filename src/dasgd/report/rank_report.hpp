@@ -5,10 +5,10 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_CORE_RANK_REPORT_HPP
-#define DASGD_CORE_RANK_REPORT_HPP
+#ifndef DASGD_REPORT_RANK_REPORT_HPP
+#define DASGD_REPORT_RANK_REPORT_HPP
 
-#include "staleness.hpp"
+#include "../core/staleness.hpp"
 
 namespace dasgd {
 

@@ -5,13 +5,13 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_CORE_REPORT_IMPL_HPP
-#define DASGD_CORE_REPORT_IMPL_HPP
+#ifndef DASGD_REPORT_REPORT_IMPL_HPP
+#define DASGD_REPORT_REPORT_IMPL_HPP
 
 // In case it hasn't been included yet.
 #include "report.hpp"
 
-#include "theory.hpp"
+#include "../core/theory.hpp"
 
 #include <algorithm>
 

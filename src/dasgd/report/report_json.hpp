@@ -5,8 +5,8 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_CORE_REPORT_JSON_HPP
-#define DASGD_CORE_REPORT_JSON_HPP
+#ifndef DASGD_REPORT_REPORT_JSON_HPP
+#define DASGD_REPORT_REPORT_JSON_HPP
 
 #include "report.hpp"
 

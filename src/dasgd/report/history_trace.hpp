@@ -5,11 +5,11 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_CORE_HISTORY_TRACE_HPP
-#define DASGD_CORE_HISTORY_TRACE_HPP
+#ifndef DASGD_REPORT_HISTORY_TRACE_HPP
+#define DASGD_REPORT_HISTORY_TRACE_HPP
 
-#include "config.hpp"
-#include "history_file.hpp"
+#include "../core/config.hpp"
+#include "../core/history_file.hpp"
 
 #include <iosfwd>
 #include <string>
