@@ -113,9 +113,8 @@ void PrintResult(const dasgd::Report& report,
   dasgd::RootStream() << text.str() << std::flush;
   if (options.hash)
   {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    std::cout << "rank " + std::to_string(rank) + " model " +
+    const dasgd::MpiCommunicator comm(MPI_COMM_WORLD);
+    std::cout << "rank " + std::to_string(comm.Rank()) + " model " +
         Hash(parameters) + "\n" << std::flush;
   }
 }

@@ -6,6 +6,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
+#include <cstdlib>
 #include <iostream>
 
 #include <dasgd.hpp>
@@ -16,6 +17,18 @@ int main()
 {
   arma::mat coordinates(3, 1, arma::fill::zeros);
   Train(coordinates);
+
+  // A program that nobody has launched needs nothing of MPI.
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  const bool launched = std::getenv("OMPI_COMM_WORLD_SIZE") ||
+      std::getenv("PMI_SIZE");
+  if (bool(initialized) != launched)
+  {
+    std::cerr << "MPI is " << (initialized ? "" : "not ") << "initialised"
+        << std::endl;
+    return 1;
+  }
 
   const double distance = arma::norm(coordinates - Minimum());
   dasgd::RootStream() << "distance from the minimum: " << distance << std::endl;

@@ -24,7 +24,8 @@
 namespace dasgd {
 
 /**
- * A duplicate of the user's communicator: our messages cannot meet theirs.  All
+ * A duplicate of the user's communicator: our messages cannot meet theirs.  A
+ * process that is alone (see mpi::Alone()) has none and needs no MPI.  All
  * operations are collective; waiting in them does not keep a core busy, but for
  * ShareAll() and Sum(), which are made for rounds.
  */

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <stdexcept>
@@ -25,6 +26,8 @@ namespace dasgd {
 DASGD_INLINE MpiCommunicator::MpiCommunicator(const MPI_Comm parent) :
     owner(getpid())
 {
+  if (mpi::Alone(parent))
+    return;
   mpi::Initialize();
   if (parent == MPI_COMM_NULL)
   {
@@ -55,6 +58,8 @@ DASGD_INLINE MpiCommunicator::MpiCommunicator(const MPI_Comm parent) :
 
 DASGD_INLINE MpiCommunicator::~MpiCommunicator()
 {
+  if (comm == MPI_COMM_NULL)
+    return;
   int finalized = 0;
   MPI_Finalized(&finalized);
   // A child of fork() has a copy of it, but must not call MPI.
@@ -81,6 +86,8 @@ std::vector<NumberType> MpiCommunicator::GatherNumbers(
     const NumberType mine,
     const MPI_Datatype type) const
 {
+  if (size == 1)
+    return { mine };
   std::vector<NumberType> all(size);
   MPI_Request request;
   mpi::Check(MPI_Iallgather(&mine, 1, type, all.data(), 1, type, comm,
@@ -92,6 +99,8 @@ std::vector<NumberType> MpiCommunicator::GatherNumbers(
 DASGD_INLINE std::vector<std::string> MpiCommunicator::Gather(
     const std::string& mine) const
 {
+  if (size == 1)
+    return { mine };
   const std::vector<std::uint64_t> lengths = Gather(
       std::uint64_t(mine.size()));
   std::vector<int> counts, offsets;
@@ -159,6 +168,8 @@ DASGD_INLINE void MpiCommunicator::Broadcast(void* data,
                                              const size_t bytes,
                                              const size_t root) const
 {
+  if (size == 1)
+    return;
   Pieces(bytes, [&](const size_t begin, const int count)
   {
     MPI_Request request;
@@ -182,6 +193,11 @@ DASGD_INLINE void MpiCommunicator::ShareAll(const void* mine,
                                             void* all,
                                             const bool crowded) const
 {
+  if (size == 1)
+  {
+    std::memcpy(all, mine, bytes);
+    return;
+  }
   if (!crowded)
   {
     mpi::Check(MPI_Allgather(mine, Narrow(bytes), MPI_BYTE, all,
@@ -215,7 +231,8 @@ DASGD_INLINE std::vector<size_t> MpiCommunicator::Machines() const
   // Not through std::cerr, which a program may have redirected.
   std::fputs(("dasgd: rank " + std::to_string(rank) + " cannot go on, the "
       "job ends: " + reason + "\n").c_str(), stderr);
-  MPI_Abort(comm, 1);
+  if (comm != MPI_COMM_NULL)
+    MPI_Abort(comm, 1);
   std::abort();
 }
 
@@ -225,6 +242,8 @@ DASGD_INLINE void MpiCommunicator::Sum(void* vector,
                                        const MPI_Datatype type,
                                        const bool crowded) const
 {
+  if (size == 1)
+    return;
   constexpr size_t piece = size_t(1) << 28;
   for (size_t begin = 0; begin < elements; begin += piece)
   {

@@ -85,10 +85,17 @@ Launched FindLauncher();
  */
 std::string LauncherMismatch();
 
+/**
+ * Is this process the only one of a communicator, whatever MPI would say?  So it
+ * is without a launcher, unless the program has initialised MPI.  Then nothing
+ * of MPI is needed, and nothing of it must be called.
+ */
+bool Alone(const MPI_Comm comm);
+
 //! Initialise MPI unless somebody has.
 void Initialize();
 
-//! Was MPI initialised such that any thread may call it at any time?
+//! Was MPI initialised, such that any thread may call it at any time?
 bool AnyThread();
 
 //! How many ranks a communicator has.

@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 #include <thread>
 
@@ -146,6 +147,24 @@ DASGD_INLINE std::string LauncherMismatch()
       "that the program was linked with, or by srun --mpi=pmix\n";
 }
 
+DASGD_INLINE bool Alone(const MPI_Comm comm)
+{
+  int initialized = 0;
+  Check(MPI_Initialized(&initialized), "MPI_Initialized");
+  if (initialized || (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF))
+    return false;
+  // What launchers set, by the names that begin so.
+  const std::string launchers[] = { "OMPI_COMM_", "OMPI_UNIVERSE_", "PMI_",
+      "PMIX_", "PMI2_", "HYDI_", "MPI_LOCAL", "MV2_COMM_", "PALS_", "FLUX_",
+      "JSM_", "SLURM_STEP_" };
+  for (char** variable = environ; variable && *variable; ++variable)
+    for (const std::string& launcher : launchers)
+      if (launcher.compare(0, std::string::npos, *variable,
+          std::min(launcher.size(), std::strlen(*variable))) == 0)
+        return false;
+  return true;
+}
+
 DASGD_INLINE void Initialize()
 {
   int finalized = 0;
@@ -204,13 +223,18 @@ DASGD_INLINE void Initialize()
 
 DASGD_INLINE bool AnyThread()
 {
-  int level = MPI_THREAD_SINGLE;
+  int initialized = 0, level = MPI_THREAD_SINGLE;
+  Check(MPI_Initialized(&initialized), "MPI_Initialized");
+  if (!initialized)
+    return false;
   Check(MPI_Query_thread(&level), "MPI_Query_thread");
   return level == MPI_THREAD_MULTIPLE;
 }
 
 DASGD_INLINE size_t Ranks(const MPI_Comm comm)
 {
+  if (Alone(comm))
+    return 1;
   Initialize();
   int size = 1;
   Check(MPI_Comm_size(comm, &size), "MPI_Comm_size");

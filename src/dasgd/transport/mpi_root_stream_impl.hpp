@@ -18,6 +18,8 @@ namespace dasgd {
 DASGD_INLINE std::ostream& RootStream(const MPI_Comm comm)
 {
   static std::ostream silence(nullptr);
+  if (mpi::Alone(comm))
+    return std::cout;
   mpi::Initialize();
   int rank = 0;
   mpi::Check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");

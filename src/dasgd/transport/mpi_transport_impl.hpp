@@ -52,6 +52,8 @@ DASGD_INLINE MpiTransport::MpiTransport(const MpiCommunicator& comm,
         link.Receive(slot);
       }
     }
+    if (comm.Size() == 1)
+      return;
     // Let all ranks begin together: gradients that are computed before others
     // have begun are the stalest of all.
     MPI_Request barrier;
@@ -180,6 +182,8 @@ DASGD_INLINE void MpiTransport::OfferCore()
 
 DASGD_INLINE void MpiTransport::Progress()
 {
+  if (comm.Size() == 1)
+    return;
   int there = 0;
   mpi::Check(MPI_Iprobe(MPI_ANY_SOURCE, MpiLink::tag, comm.Handle(), &there,
       MPI_STATUS_IGNORE), "MPI_Iprobe");
