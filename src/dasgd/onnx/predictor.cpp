@@ -66,7 +66,9 @@ void Predictor<ElemType>::Run(const ElemType* iterate,
   // Enough that overheads do not matter, and little memory.
   const size_t batch = 256;
   if (!session)
-    session = std::make_unique<Session>(WithInputs(), threads);
+  {
+    session = std::make_unique<Session>(WithInputs(), model.Type(), threads);
+  }
   for (const Parameter& p : model.Parameters())
     session->BindInput(p.name, iterate + p.offset, p.dims);
   std::vector<std::vector<ElemType>> converted;

@@ -20,13 +20,14 @@ Ort::Env& Environment()
 }
 
 //! The runtime's words, with what to do where that is known.
-[[noreturn]] void Rethrow(const Ort::Exception& e, const std::string& doing)
+[[noreturn]] void Rethrow(const Ort::Exception& e,
+                          const std::string& doing,
+                          const bool single = true)
 {
-  const std::string words = e.what();
-  std::string text = "ONNX Runtime cannot " + doing + ": " + words;
-  if (e.GetOrtErrorCode() == ORT_NOT_IMPLEMENTED)
+  std::string text = "ONNX Runtime cannot " + doing + ": " + e.what();
+  if (!single && e.GetOrtErrorCode() == ORT_NOT_IMPLEMENTED)
   {
-    text += " (ONNX Runtime computes convolutions and pools in single "
+    text += " (it has convolutions, pools and some other operators in single "
         "precision only: use arma::fmat)";
   }
   throw std::runtime_error(text);
@@ -48,6 +49,7 @@ Ort::Value View(ElemType* memory, const Dims& dims)
 } // namespace
 
 Session::Session(const pb::ModelProto& proto,
+                 const std::int32_t type,
                  const size_t threads,
                  const bool optimize)
 {
@@ -58,8 +60,11 @@ Session::Session(const pb::ModelProto& proto,
   options.SetIntraOpNumThreads(int(threads));
   options.SetInterOpNumThreads(1);
   options.SetExecutionMode(ORT_SEQUENTIAL);
-  options.SetGraphOptimizationLevel(optimize ? ORT_ENABLE_ALL :
-      ORT_DISABLE_ALL);
+  // In double precision the runtime would put operators together for which it
+  // has no implementation.
+  const bool single = type == pb::TensorProto::FLOAT;
+  options.SetGraphOptimizationLevel(!optimize ? ORT_DISABLE_ALL : single ?
+      ORT_ENABLE_ALL : ORT_ENABLE_BASIC);
   // Ranks share cores; waiting threads must not use them up.
   options.AddConfigEntry("session.intra_op.allow_spinning", "0");
   try
@@ -69,7 +74,7 @@ Session::Session(const pb::ModelProto& proto,
   }
   catch (const Ort::Exception& e)
   {
-    Rethrow(e, "load the graph");
+    Rethrow(e, "load the graph", single);
   }
 }
 
@@ -196,7 +201,7 @@ pb::ModelProto WithAllOutputs(const Model& model,
 Shapes FindShapes(const Model& model, const Dims& dims)
 {
   std::vector<std::string> names;
-  Session session(WithAllOutputs(model, dims, names), 1, false);
+  Session session(WithAllOutputs(model, dims, names), model.Type(), 1, false);
   const bool single = model.Type() == pb::TensorProto::FLOAT;
   const size_t elements = Elements(dims, model.Input());
   std::vector<float> floats(single ? elements : 0);

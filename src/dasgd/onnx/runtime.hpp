@@ -30,11 +30,13 @@ class Session
 {
  public:
   /**
+   * @param type Of floating-point numbers.
    * @param threads For one operator.
    * @param optimize Let the runtime change the graph; not where all values are
    *     asked for.
    */
   Session(const pb::ModelProto& proto,
+          const std::int32_t type,
           const size_t threads,
           const bool optimize = true);
 

@@ -38,7 +38,7 @@ Trainer<ElemType>::Trainer(const Model& model,
           shapes, batch)) };
       return MakeTrainingGraph(model, shapes, loss, withGradients, seed);
     }()),
-    session(graph.proto, threads)
+    session(graph.proto, model.Type(), threads)
 {
   // The graph lives on in the session.
   graph.proto.Clear();
