@@ -90,6 +90,15 @@ TEST_CASE("operators that move numbers have the right gradient", "[onnx]")
   check(17, 12, [](Maker& m, const Value& v)
       { return m.Add("Concat", { v, m.Add("Tanh", { v }) },
         { { "axis", -1 } }); });
+  // Some cut off, some added.
+  check(17, 8, [](Maker& m, const Value& v)
+      { return m.Add("Pad", { v, m.Ints({ 0, -1, 2, 0, 1, -1 }) }); });
+  check(18, 10, [](Maker& m, const Value& v)
+      { return m.Add("Pad", { v, m.Ints({ 1, 1 }), m.build.Scalar(0.5),
+        m.Ints({ -1 }) }); });
+  check(10, 8, [](Maker& m, const Value& v)
+      { return m.Add("Pad", { v }, { { "pads", Dims{ 0, 0, 1, 0, 0, 0 } },
+        { "value", 0.25 } }); });
   // A part, every other one, and backwards.
   check(17, 4, [](Maker& m, const Value& v)
       { return m.Add("Slice", { v, m.Ints({ 1 }), m.Ints({ 3 }),

@@ -64,6 +64,51 @@ void Concat(Context& c)
   }
 }
 
+//! Padding of all dimensions: beginnings, then ends.
+Dims Padding(const Context& c)
+{
+  const size_t rank = c.InDims(0).size();
+  const Dims given = c.Setting("pads", 1, { });
+  Dims axes(rank);
+  for (size_t i = 0; i < rank; ++i)
+    axes[i] = std::int64_t(i);
+  axes = c.Setting("axes", 3, axes);
+  if (given.size() != 2 * axes.size())
+    c.Refuse("it has " + std::to_string(given.size()) + " pads for " +
+        std::to_string(axes.size()) + " dimensions");
+  Dims pads(2 * rank, 0);
+  for (size_t i = 0; i < axes.size(); ++i)
+  {
+    const size_t axis = Axis(c.Node(), axes[i], rank);
+    pads[axis] = given[i];
+    pads[rank + axis] = given[axes.size() + i];
+  }
+  for (const std::int64_t pad : pads)
+  {
+    if (pad < -(std::int64_t(1) << 30) || pad > (std::int64_t(1) << 30))
+      c.Refuse("a pad is " + std::to_string(pad));
+  }
+  return pads;
+}
+
+void PadForward(Context& c)
+{
+  const std::string mode = String(c.Node(), "mode", "constant");
+  if (mode != "constant")
+    c.Refuse("its mode is '" + mode + "', but only 'constant' is supported");
+  c.build.AddAs({ c.Out() }, "Pad", { c.In(0), c.build.Ints(Padding(c)),
+      c.build.Scalar(c.Number("value", 2, 0)) });
+}
+
+void Pad(Context& c)
+{
+  // The same the other way round: what was added is cut off.
+  Dims pads = Padding(c);
+  for (std::int64_t& pad : pads)
+    pad = -pad;
+  c.Give(0, c.build.Add("Pad", { c.Gradient(), c.build.Ints(pads) }));
+}
+
 //! Which numbers a Slice takes, for every dimension.
 struct Range
 {
@@ -179,6 +224,7 @@ void AddReshaping(std::map<std::string, Operator>& table)
     table[name] = { ReshapeForward, Reshape };
   table["Transpose"] = { Same, Transpose };
   table["Concat"] = { Same, Concat };
+  table["Pad"] = { PadForward, Pad };
   table["Slice"] = { SliceForward, Slice };
 }
 
