@@ -112,7 +112,7 @@ void AveragePool(Context& c)
       c.Refuse("its output does not follow from its input");
   }
   if (Elements(dims, c.Out()) > Elements(c.OutDims(), c.Out()) ||
-      Elements(kernel, c.In(0)) > (size_t(1) << 24))
+      Elements(kernel, c.In(0)) > (size_t(1) << 20))
     c.Refuse("windows of " + Text(w.kernel) + " are too large");
   const std::string weighted = c.build.Mul(c.Gradient(),
       c.build.Tensor(dims, Weights(w, padding)));
