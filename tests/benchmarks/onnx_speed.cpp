@@ -25,7 +25,8 @@
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Network = mlpack::FFN<mlpack::NegativeLogLikelihood,
+using Network = mlpack::FFN<
+    mlpack::NegativeLogLikelihoodType<arma::fmat>,
     mlpack::RandomInitialization, arma::fmat>;
 
 constexpr size_t Batch = 32;
@@ -113,7 +114,7 @@ int main(int argc, char** argv)
 {
   if (argc != 5)
     return 2;
-  const dasgd::MpiEnvironment environment;
+  dasgd::mpi::Initialize();
   int ranks = 1, rank = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
