@@ -12,8 +12,9 @@ if(DASGD_DEPS_DIR)
     PATHS "${DASGD_DEPS_DIR}/onnx/lib" NO_DEFAULT_PATH)
 endif()
 find_path(OnnxRuntime_INCLUDE_DIR onnxruntime_cxx_api.h
-  PATH_SUFFIXES onnxruntime onnxruntime/core/session)
-find_library(OnnxRuntime_LIBRARY onnxruntime)
+  PATH_SUFFIXES onnxruntime onnxruntime/core/session
+    onnx/include/onnxruntime)
+find_library(OnnxRuntime_LIBRARY onnxruntime PATH_SUFFIXES onnx/lib)
 mark_as_advanced(OnnxRuntime_INCLUDE_DIR OnnxRuntime_LIBRARY)
 
 set(OnnxRuntime_VERSION "")

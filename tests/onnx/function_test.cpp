@@ -10,6 +10,8 @@
 
 #include <dasgd/onnx/operators.hpp>
 
+#include <onnxruntime_cxx_api.h>
+
 #include <set>
 
 using Catch::Matchers::ContainsSubstring;
@@ -189,6 +191,33 @@ TEST_CASE("a saved model gives the same predictions when it is loaded",
   CHECK(arma::approx_equal(first, second, "absdiff", 0));
   loaded.Predict(iterate, points.cols(0, 9), few);
   CHECK(arma::approx_equal(few, second.cols(0, 9), "absdiff", 1e-6));
+}
+
+TEST_CASE("a saved model gives the same predictions in any program", "[onnx]")
+{
+  models::TemporaryFile file, saved;
+  auto function = Classifier<arma::fmat>(models::Perceptron({ 5, 4, 3 }), 5, 8,
+      file);
+  const arma::fmat iterate = 0.5f * function.GetInitialPoint();
+  function.Save(saved.Path(), iterate);
+  arma::fmat points = differences::Random<arma::fmat>(5, 20, -1, 1, 9), output;
+  function.Predict(iterate, points, output);
+
+  // As a program that knows nothing of dasgd loads it.
+  Ort::Env environment(ORT_LOGGING_LEVEL_ERROR, "test");
+  Ort::Session session(environment, saved.Path().c_str(),
+      Ort::SessionOptions());
+  const std::int64_t dims[] = { 20, 5 };
+  const Ort::Value input = Ort::Value::CreateTensor<float>(
+      Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault),
+      points.memptr(), points.n_elem, dims, 2);
+  Ort::AllocatorWithDefaultOptions allocator;
+  const auto outputName = session.GetOutputNameAllocated(0, allocator);
+  const char* names[] = { "x", outputName.get() };
+  const auto results = session.Run(Ort::RunOptions{ nullptr }, names, &input, 1,
+      names + 1, 1);
+  const arma::fmat found(results[0].GetTensorData<float>(), 3, 20);
+  CHECK(arma::approx_equal(found, output, "absdiff", 1e-6));
 }
 
 TEST_CASE("running statistics follow the batches, and are saved", "[onnx]")

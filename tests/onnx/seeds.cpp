@@ -1,8 +1,8 @@
 /**
  * @file seeds.cpp
  *
- * Writes valid models for fuzz_onnx.cpp to start from, one for each group of
- * operators, to the folder that is given.
+ * Writes valid models, one for each group of operators, to the folder that is
+ * given: for fuzz_onnx.cpp to start from, and for program_test.py.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -30,6 +30,7 @@ void Write(const std::string& name,
     auto& value = *graph.add_value_info();
     value.set_name(graph.node(int(i)).output(0));
     auto& tensor = *value.mutable_type()->mutable_tensor_type();
+    tensor.set_elem_type(models::pb::TensorProto::FLOAT);
     for (const std::int64_t dim : dims[i])
       tensor.mutable_shape()->add_dim()->set_dim_value(dim);
     if (int(i) == graph.node_size() - 1)

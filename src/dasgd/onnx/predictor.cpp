@@ -51,7 +51,10 @@ pb::ModelProto Predictor<ElemType>::WithInputs() const
       *graph.add_initializer() = tensor;
   }
   // Dimensions that the file tells of the output may be of another batch.
-  graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  auto& output = *graph.mutable_output(0)->mutable_type()->
+      mutable_tensor_type();
+  output.clear_shape();
+  output.set_elem_type(model.Type());
   return proto;
 }
 
