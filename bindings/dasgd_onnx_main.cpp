@@ -43,9 +43,9 @@ BINDING_LONG_DESC(
     "same model.  Start processes with " + PRINT_PARAM_STRING("ranks") +
     ", or run the program under mpirun; otherwise it is plain SGD."
     "\n\n" +
-    PRINT_PARAM_STRING("model_file") + " is the model.  It has one input, whose "
-    "first dimension is the batch and open, and one output: for each point a "
-    "number for each class.  It is trained by the cross entropy of the softmax "
+    PRINT_PARAM_STRING("model_file") + " is the model.  It has one input, "
+    "whose first dimension is the batch and open, and one output: for each "
+    "point a number for each class.  It is trained by the cross entropy of the softmax "
     "of these, whether the model ends in Softmax, in LogSoftmax or before.  "
     "Export it in training mode, or an exporter may leave Dropout and "
     "BatchNormalization out.  " + PRINT_PARAM_STRING("frozen") +

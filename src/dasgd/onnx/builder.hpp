@@ -69,7 +69,7 @@ class Builder
              const Names& inputs,
              const Attributes& attributes = { });
 
-  //! Add a node that is given; returns its place in the graph.
+  //! Add a node that is given.
   void AddCopy(const pb::NodeProto& node) { *graph.add_node() = node; }
 
   //! A constant that is the same wherever it occurs.

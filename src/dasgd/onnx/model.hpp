@@ -64,7 +64,7 @@ class Model
   //! The version of the standard operators that the file uses.
   std::int64_t Opset() const { return opset; }
 
-  //! The input for points, and its dimensions; -1 where the file leaves it open.
+  //! The input for points, and its dimensions; -1 where they are open.
   const std::string& Input() const { return input; }
   const Dims& InputDims() const { return inputDims; }
   const std::string& Output() const { return proto.graph().output(0).name(); }

@@ -145,7 +145,8 @@ void CheckTensor(const pb::TensorProto& tensor)
   {
     throw std::invalid_argument(Name(tensor) + " has dimensions " +
         Text(DimsOf(tensor)) + ", which are " + std::to_string(elements) +
-        " values, but holds " + std::to_string(found) + "; the file is damaged");
+        " values, but holds " + std::to_string(found) +
+        "; the file is damaged");
   }
 }
 

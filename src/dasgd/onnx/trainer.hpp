@@ -61,8 +61,8 @@ class Trainer
   std::vector<std::vector<ElemType>> means, variances;
 };
 
-//! The few trainers that are in use: that of full batches, of the last one of an
-//! epoch, and of evaluations.
+//! The few trainers that are in use: that of full batches, of the last one of
+//! an epoch, and of evaluations.
 template<typename ElemType>
 class Trainers
 {
