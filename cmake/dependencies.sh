@@ -23,6 +23,9 @@ Installs what is missing to build programs with dasgd.  Options add to that:
                 brings CIFAR-10)
   --tests       what the tests need: Catch2, Python 3, gnuplot
   --peers       PyTorch, which tests/benchmarks/run.sh --peers compares with
+  --onnx        what DASGD_WITH_ONNX needs: ONNX Runtime and the messages of
+                ONNX files (on Debian 12, ONNX Runtime comes by npm, with the
+                headers of Debian 13)
   --mpich       MPICH beside Open MPI, which stays the default
   --alternate   (Debian) a second pair of mlpack and ensmallen in
                 .deps/alternate, to test dasgd against both
@@ -36,13 +39,14 @@ END
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 deps="$root/.deps"
 
-quickstart=no paper=no tests=no peers=no mpich=no alternate=no check=no
+quickstart=no paper=no tests=no peers=no onnx=no mpich=no alternate=no check=no
 for option in "$@"; do
   case "$option" in
     --quickstart) quickstart=yes ;;
     --paper) paper=yes ;;
     --tests) tests=yes ;;
     --peers) peers=yes ;;
+    --onnx) onnx=yes ;;
     --mpich) mpich=yes ;;
     --alternate) alternate=yes ;;
     --check) check=yes ;;
@@ -121,6 +125,13 @@ header_versions()
 #if __has_include(<nlohmann/json.hpp>)
 @json=0
 #endif
+#if __has_include(<onnx/onnx_pb.h>) && __has_include(<google/protobuf/message.h>)
+@onnx=0
+#endif
+#if __has_include(<onnxruntime/onnxruntime_cxx_api.h>) || \
+    __has_include(<onnxruntime_cxx_api.h>)
+@onnxruntime=0
+#endif
 #if __has_include(<catch2/catch_all.hpp>) || __has_include(<catch2/catch.hpp>)
 @catch2=0
 #endif
@@ -136,7 +147,7 @@ mpi_version()
 
 # find_missing fills missing (lines for people) and packages (names for apt),
 # and says whether mlpack and ensmallen have to be unpacked.
-missing=() packages=() pair_missing=no
+missing=() packages=() pair_missing=no runtime_missing=no
 
 # need <text> <minimal version, or 0> <version found, or nothing> <package>...
 # Without a package it is something to unpack.
@@ -174,7 +185,7 @@ fuzzer_found()
 find_missing()
 {
   local versions
-  missing=() packages=() pair_missing=no
+  missing=() packages=() pair_missing=no runtime_missing=no
   versions="$(header_versions)"
   of() { sed -n "s/^$1 //p" <<< "$versions"; }
   command_found() { have "$1" && echo 0; }
@@ -244,6 +255,18 @@ find_missing()
     need "PyTorch for /usr/bin/python3" 0 \
       "$(file_found /usr/lib/python3/dist-packages/torch/__init__.py)" \
       python3-torch
+  fi
+  if [ "$onnx" = yes ]; then
+    need "ONNX's messages and protobuf" 0 "$(of onnx)" \
+      libonnx-dev libprotobuf-dev
+    if ! unpack_pair; then
+      need "ONNX Runtime" 0 "$(of onnxruntime)" libonnxruntime-dev
+    elif [ -z "$(of onnxruntime)" ] &&
+        [ ! -e "$deps/onnx/lib/libonnxruntime.so" ]; then
+      need "npm, to fetch ONNX Runtime" 0 "$(command_found npm)" npm
+      missing+=("ONNX Runtime")
+      runtime_missing=yes
+    fi
   fi
   if [ "$mpich" = yes ]; then
     need "MPICH (mpicxx.mpich)" 3.1 "$(mpi_version mpicxx.mpich)" \
@@ -327,16 +350,12 @@ archive()
     sed -n "s/^Debian|$codename|//p" | sort -u | head -n 1
 }
 
-# unpack_suite <suite> <target>: puts the headers of both libraries into
-# <target>/include, with what they are in <target>/versions.txt.
-#
-# They appear there by one rename, so that an interrupted run leaves nothing
-# that looks complete.  Fails if they do not suit this system; any other failure
-# ends the script.
+# open_suite <suite>: makes a folder $staging, and an apt_get that takes
+# packages from that suite of Debian.
 # shellcheck disable=SC2016
-unpack_suite()
+open_suite()
 {
-  local suite="$1" target="$2" uri keyring="" key apt_get package
+  local suite="$1" uri keyring="" key
   uri="$(archive)"
   if [ -z "$uri" ]; then
     update_lists
@@ -349,7 +368,6 @@ unpack_suite()
   [ -n "$keyring" ] || die "Debian's keys are missing; run as root:
   apt-get install debian-archive-keyring"
 
-  say "fetching mlpack and ensmallen of Debian '$suite' for ${target#"$root"/}"
   rm -rf "$deps"/.staging.*
   staging="$(mktemp -d "$deps/.staging.XXXXXX")"
   mkdir -p "$staging"/{lists,cache/archives}/partial "$staging"/{root,include}
@@ -373,6 +391,20 @@ unpack_suite()
     -o Acquire::Retries=3)
   quietly "${apt_get[@]}" -o APT::Update::Error-Mode=any update ||
     die "the package list of Debian '$suite' cannot be read; see above."
+}
+
+# unpack_suite <suite> <target>: puts the headers of both libraries into
+# <target>/include, with what they are in <target>/versions.txt.
+#
+# They appear there by one rename, so that an interrupted run leaves nothing
+# that looks complete.  Fails if they do not suit this system; any other failure
+# ends the script.
+# shellcheck disable=SC2016
+unpack_suite()
+{
+  local suite="$1" target="$2" package
+  say "fetching mlpack and ensmallen of Debian '$suite' for ${target#"$root"/}"
+  open_suite "$suite"
   # Of all packages only python3-mlpack has mlpack's headers complete, with the
   # stb headers that Debian 12's own stb is too old for.
   (cd "$staging" &&
@@ -406,6 +438,44 @@ unpack_suite()
   mv "$staging/versions.txt" "$target/versions.txt" ||
     die "cannot write to $target"
   mv "$staging/include" "$target/include" || die "cannot write to $target"
+  rm -rf "$staging"
+}
+
+# ONNX Runtime for a Debian that has none: the library of an npm package, which
+# is built for any Linux, with the headers of Debian 13, whose version says which
+# one.  Both appear by one rename.
+unpack_runtime()
+{
+  local version machine archive
+  say "fetching ONNX Runtime for ${deps#"$root"/}/onnx"
+  open_suite trixie
+  (cd "$staging" && quietly "${apt_get[@]}" download libonnxruntime-dev) ||
+    die "the headers of ONNX Runtime cannot be downloaded; see above."
+  dpkg-deb -x "$staging"/libonnxruntime-dev_*.deb "$staging/root" ||
+    die "cannot unpack libonnxruntime-dev"
+  # The interface of version 1.N serves libraries from 1.N on.
+  version="$(sed -n 's/^#define ORT_API_VERSION //p' \
+    "$staging/root/usr/include/onnxruntime/onnxruntime_c_api.h")"
+  [ -n "$version" ] || die "the headers of ONNX Runtime tell no version."
+  case "$(uname -m)" in
+    aarch64) machine=arm64 ;;
+    x86_64) machine=x64 ;;
+    *) die "there is no ONNX Runtime for $(uname -m)." ;;
+  esac
+  archive="$(cd "$staging" && npm --cache "$staging/npm" --loglevel error \
+    --no-update-notifier --fetch-retries 1 --fetch-retry-mintimeout 2000 \
+    pack "onnxruntime-node@~1.$version.0" 2> "$scratch/log" | tail -n 1)" ||
+    { head -n 4 "$scratch/log" >&2; die "npm cannot fetch ONNX Runtime."; }
+  mkdir -p "$staging/onnx/lib" "$staging/onnx/include"
+  tar -xzf "$staging/$archive" -C "$staging/onnx/lib" --strip-components=5 \
+    --wildcards "package/bin/*/linux/$machine/libonnxruntime.so.1" ||
+    die "the npm package has no library for $machine."
+  ln -s libonnxruntime.so.1 "$staging/onnx/lib/libonnxruntime.so"
+  mv "$staging/root/usr/include/onnxruntime" "$staging/onnx/include/" ||
+    die "Debian no longer packs the headers where they used to be."
+  say "got ONNX Runtime 1.$version for $machine"
+  rm -rf "$deps/onnx"
+  mv "$staging/onnx" "$deps/onnx" || die "cannot write to $deps"
   rm -rf "$staging"
 }
 
@@ -455,12 +525,14 @@ if [ "$check" = no ] && have apt-get && have dpkg-deb; then
     say "a second pair of mlpack and ensmallen is known for Debian only"
     alternate=no
   fi
-  if [ $pair_missing = yes ] || second_pair_missing; then
+  if [ $pair_missing = yes ] || [ $runtime_missing = yes ] ||
+      second_pair_missing; then
     lock
     # While this script waited another one may have done the work.
     find_missing
     [ $pair_missing = no ] || unpack_first_pair
     ! second_pair_missing || unpack_second_pair
+    [ $runtime_missing = no ] || unpack_runtime
     find_missing
   fi
 fi

@@ -2,7 +2,7 @@
 # must do without.  Run as: cmake -DSOURCE_DIR=<include root> -P layers.cmake
 
 # From the bottom up; each may include itself and what stands before it.
-set(layers core run wire report protocol transport algorithms optimizer)
+set(layers core run wire report protocol transport algorithms optimizer onnx)
 
 set(errors "")
 file(GLOB_RECURSE headers RELATIVE "${SOURCE_DIR}" "${SOURCE_DIR}/*.hpp")
@@ -65,6 +65,9 @@ only dasgd/transport/mpi_*.hpp may")
     elseif(included MATCHES "^ensmallen" AND own LESS optimizer)
       list(APPEND errors "${header} includes ${included}: \
 only the optimizer may")
+    elseif(included MATCHES "^onnx" AND NOT header MATCHES "^dasgd/onnx/")
+      list(APPEND errors "${header} includes ${included}: \
+only dasgd/onnx may")
     elseif(included MATCHES "^mlpack" AND
         NOT header STREQUAL "dasgd/drop_in.hpp" AND # It is for mlpack.
         NOT included STREQUAL "mlpack/core/util/version.hpp") # Macros only.

@@ -5,6 +5,7 @@
 #
 # BUILD_DIR  where to build (build/ in the project)
 # CI         if set, warnings are errors and programs are compiled with -O1
+# ONNX       if "no", ONNX models are left out
 
 set -euo pipefail
 
@@ -15,7 +16,16 @@ cores="$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)"
 
 "$root/cmake/dependencies.sh" --tests --quickstart --alternate
 
-options=(-DDASGD_BUILD_TESTS=ON -DDASGD_BUILD_EXAMPLES=ON
+# ONNX models are tested where their libraries can be had without much ado.
+onnx=OFF
+if [ "${ONNX:-}" != no ] && { command -v npm > /dev/null ||
+    apt-cache show libonnxruntime-dev > /dev/null 2>&1; }; then
+  "$root/cmake/dependencies.sh" --onnx && onnx=ON
+fi
+[ $onnx = ON ] || echo "run.sh: tests of ONNX models are skipped"
+
+options=("-DDASGD_WITH_ONNX=$onnx" -DDASGD_BUILD_TESTS=ON
+  -DDASGD_BUILD_EXAMPLES=ON
   -DDASGD_BUILD_BINDINGS=ON)
 if [ -n "${CI:-}" ]; then
   # Speed is for benchmarks; what must be fast to be tested asks for -O3 itself.

@@ -37,7 +37,8 @@ Tags OptionTags(mlpack::util::Params& params, const Tags& data)
 {
   static const std::set<std::string> free = { "checkpoint_every",
       "checkpoint_file", "decision_boundary", "epochs", "help", "history_file",
-      "info", "max_iterations", "overlap", "print_training_accuracy",
+      "info", "max_iterations", "model_file", "output_model_file", "overlap",
+      "print_training_accuracy",
       "progress", "ranks", "report_file", "restart", "restarts", "sharing",
       "staleness_damping", "test_file", "test_labels_file", "threads",
       "tolerance", "topology", "trace_file", "training_file", "labels_file",

@@ -138,20 +138,22 @@ class Checker:
         with open(source, "w", encoding="utf-8") as file:
             file.write(text)
         program = os.path.join(self.work, name)
-        if not link:
+        onnx = re.search(r'#\s*include\s*[<"]dasgd_onnx', text)
+        if not link or (onnx and not self.settings["link_onnx"]):
             # What is never run needs no code; templates are instantiated.
             call(command + ["-fsyntax-only", source], self.work, RUN_SECONDS)
             return None
         call(self.settings["launcher"] + command +
              ["-c", source, "-o", program + ".o"], self.work, RUN_SECONDS)
         call(command + [program + ".o", "-o", program] +
+             (self.settings["link_onnx"] if onnx else []) +
              self.settings["link"], self.work, RUN_SECONDS)
         return program
 
     def program(self, block, name):
         program = self.compile(name, block.text, link=True)
         run = block.run or "mpirun -n 2"
-        if run == "compile":
+        if run == "compile" or program is None:
             return "compiled"
         words = shlex.split(run)
         if words[0] not in ("mpirun", "mpiexec"):

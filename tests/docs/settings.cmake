@@ -59,6 +59,14 @@ foreach(library IN LISTS CMAKE_DL_LIBS)
 endforeach()
 list(APPEND DOCS_LINK -pthread)
 
+# Programs with ONNX models; without that component they are compiled only.
+set(DOCS_LINK_ONNX "")
+if(TARGET dasgd_onnx)
+  get_filename_component(docs_runtime "${OnnxRuntime_LIBRARY}" DIRECTORY)
+  set(DOCS_LINK_ONNX "$<TARGET_FILE:dasgd_onnx>" "${OnnxRuntime_LIBRARY}"
+    "-Wl,-rpath,${docs_runtime}" "${OnnxProto_LIBRARY}" ${Protobuf_LIBRARIES})
+endif()
+
 set(DOCS_LAUNCHER "${CCACHE_PROGRAM}")
 if(NOT CCACHE_PROGRAM)
   set(DOCS_LAUNCHER "")
@@ -68,7 +76,7 @@ set(DOCS_SOURCE "${PROJECT_SOURCE_DIR}")
 set(DOCS_DEPS "${DASGD_DEPS_DIR}")
 
 set(json "{}")
-foreach(key COMPILE COMPILE_MLPACK LINK LAUNCHER MPIEXEC SOURCE DEPS)
+foreach(key COMPILE COMPILE_MLPACK LINK LINK_ONNX LAUNCHER MPIEXEC SOURCE DEPS)
   set(values "[]")
   set(index 0)
   foreach(value IN LISTS DOCS_${key})

@@ -41,7 +41,8 @@ void ForOutputs(Params& params, ActionType&& action)
 bool NamesOutput(const ParamData& data)
 {
   return data.name == "report_file" || data.name == "trace_file" ||
-      data.name == "history_file" || data.name == "checkpoint_file";
+      data.name == "history_file" || data.name == "checkpoint_file" ||
+      data.name == "output_model_file";
 }
 
 //! All files that are read.

@@ -1,0 +1,353 @@
+/**
+ * @file training_graph.cpp
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include "training_graph.hpp"
+
+#include "operators.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace dasgd {
+namespace graph {
+
+namespace {
+
+//! The version of operators in which the functions of operators write.
+constexpr std::int64_t OwnOpset = 18;
+
+//! What makes a graph of a model step by step.
+class Differentiation
+{
+ public:
+  Differentiation(const Model& model,
+                  const Shapes& shapes,
+                  const bool withGradients,
+                  const std::uint64_t seed) :
+      model(model),
+      shapes(shapes),
+      withGradients(withGradients),
+      build(*result.proto.mutable_graph(), model.Type(), Taken(model)),
+      pass{ build, this->shapes, model.Opset(),
+          [&model](const std::string& name) { return model.Active(name); },
+          { }, seed }
+  { }
+
+  TrainingGraph Make(const OnnxLoss loss)
+  {
+    Frame();
+    Forward();
+    Loss(loss);
+    if (withGradients)
+    {
+      Backward();
+      Outputs();
+    }
+    return std::move(result);
+  }
+
+ private:
+  static std::set<std::string> Taken(const Model& model)
+  {
+    std::set<std::string> taken;
+    for (const pb::TensorProto& tensor : model.Graph().initializer())
+      taken.insert(tensor.name());
+    for (const pb::ValueInfoProto& value : model.Graph().input())
+      taken.insert(value.name());
+    for (const pb::NodeProto& node : model.Graph().node())
+      taken.insert(node.output().begin(), node.output().end());
+    return taken;
+  }
+
+  pb::GraphProto& Graph() { return *result.proto.mutable_graph(); }
+
+  void AddInput(const std::string& name,
+                const std::int32_t type,
+                const Dims& dims)
+  { Declare(*Graph().add_input(), name, type, &dims); }
+
+  void AddOutput(const std::string& name)
+  { Declare(*Graph().add_output(), name, model.Type(), nullptr); }
+
+  static void Declare(pb::ValueInfoProto& value,
+                      const std::string& name,
+                      const std::int32_t type,
+                      const Dims* dims)
+  {
+    value.set_name(name);
+    auto& tensor = *value.mutable_type()->mutable_tensor_type();
+    tensor.set_elem_type(type);
+    for (size_t i = 0; dims && i < dims->size(); ++i)
+      tensor.mutable_shape()->add_dim()->set_dim_value((*dims)[i]);
+  }
+
+  //! Inputs and constants.
+  void Frame()
+  {
+    result.proto.set_ir_version(8);
+    auto& own = *result.proto.add_opset_import();
+    own.set_version(std::max(OwnOpset, model.Opset()));
+    Graph().set_name("training");
+    AddInput(model.Input(), model.Type(), shapes.Of(model.Input()));
+    for (const Parameter& parameter : model.Parameters())
+      AddInput(parameter.name, model.Type(), parameter.dims);
+    for (const auto& constant : shapes.constants)
+    {
+      pb::TensorProto tensor = constant.second;
+      tensor.set_name(constant.first);
+      build.AddConstant(tensor);
+    }
+  }
+
+  void Forward()
+  {
+    const pb::GraphProto& graph = model.Graph();
+    saved.resize(size_t(graph.node_size()));
+    for (int i = 0; i < graph.node_size(); ++i)
+    {
+      if (!model.Varies(graph.node(i).output(0)))
+        continue;
+      Context context(graph.node(i), pass, saved[size_t(i)]);
+      OperatorOf(graph.node(i)).forward(context);
+    }
+  }
+
+  //! The value that a loss is computed of: what an operator that the loss would
+  //! undo was given.
+  std::string Before(const std::string& operation) const
+  {
+    for (const pb::NodeProto& node : model.Graph().node())
+    {
+      if (node.output(0) != model.Output())
+        continue;
+      const Dims& dims = shapes.Of(model.Output());
+      const std::int64_t axis = Int(node, "axis", -1);
+      const bool last = operation != "Softmax" || axis == -1 ||
+          axis + 1 == std::int64_t(dims.size());
+      if (node.op_type() == operation && last && node.input_size() == 1 &&
+          model.Active(node.input(0)))
+        return node.input(0);
+    }
+    return model.Output();
+  }
+
+  void Loss(const OnnxLoss loss)
+  {
+    const std::int64_t batch = shapes.Of(model.Input())[0];
+    const std::int64_t outputs = std::int64_t(OutputsPerPoint(model, shapes,
+        size_t(batch)));
+    result.target = build.Fresh("target");
+    result.loss = build.Fresh("loss");
+    const std::string from = Before(loss == OnnxLoss::CrossEntropy ? "Softmax" :
+        loss == OnnxLoss::BinaryCrossEntropy ? "Sigmoid" : "");
+    const Dims dims{ batch, outputs };
+    const bool flat = shapes.Of(from) == dims;
+    const std::string output = flat ? from : build.Reshape(from, dims);
+    std::string gradient;
+    if (loss == OnnxLoss::CrossEntropy)
+      gradient = CrossEntropy(output, batch, outputs);
+    else
+    {
+      AddInput(result.target, model.Type(), dims);
+      gradient = (loss == OnnxLoss::MeanSquaredError) ?
+          SquaredError(output, outputs) : BinaryCrossEntropy(output, outputs);
+    }
+    AddOutput(result.loss);
+    if (withGradients)
+    {
+      pass.gradients[from] = { flat ? gradient : build.Reshape(gradient,
+          shapes.Of(from)) };
+    }
+  }
+
+  //! Adds a loss and returns its gradient, as do the other two.
+  std::string CrossEntropy(const std::string& logits,
+                           const std::int64_t batch,
+                           const std::int64_t classes)
+  {
+    AddInput(result.target, pb::TensorProto::INT64, { batch });
+    // The runtime has this operator for float only.
+    const std::vector<float> values{ 0, 1 };
+    const std::string both = build.Fresh("values");
+    build.AddConstant(MakeTensor(both, pb::TensorProto::FLOAT, { 2 },
+        values.data(), 2 * sizeof(float)));
+    std::string truth = build.Add("OneHot", { result.target,
+        build.Ints({ classes }), both }, { { "axis", 1 } });
+    if (model.Type() != pb::TensorProto::FLOAT)
+      truth = build.Add("Cast", { truth }, { { "to", model.Type() } });
+    const std::string logs = build.Add("LogSoftmax", { logits },
+        { { "axis", 1 } });
+    build.AddAs({ result.loss }, "Neg", { build.Sum(build.Mul(truth, logs),
+        { 0, 1 }, false) });
+    return withGradients ? build.Add("Sub", { build.Add("Exp", { logs }),
+        truth }) : "";
+  }
+
+  std::string SquaredError(const std::string& output,
+                           const std::int64_t outputs)
+  {
+    const std::string error = build.Add("Sub", { output, result.target });
+    build.AddAs({ result.loss }, "Mul", { build.Sum(build.Mul(error, error),
+        { 0, 1 }, false), build.Scalar(1.0 / double(outputs)) });
+    return withGradients ? build.Scale(error, 2.0 / double(outputs)) : "";
+  }
+
+  std::string BinaryCrossEntropy(const std::string& logits,
+                                 const std::int64_t outputs)
+  {
+    // log(1 + exp(x)), such that nothing overflows.
+    const std::string small = build.Add("Log", { build.Add("Add",
+        { build.Scalar(1), build.Add("Exp", { build.Add("Neg",
+        { build.Add("Abs", { logits }) }) }) }) });
+    const std::string plus = build.Add("Add", { build.Add("Relu", { logits }),
+        small });
+    build.AddAs({ result.loss }, "Mul", { build.Sum(build.Add("Sub", { plus,
+        build.Mul(logits, result.target) }), { 0, 1 }, false),
+        build.Scalar(1.0 / double(outputs)) });
+    return withGradients ? build.Scale(build.Add("Sub", { build.Add("Sigmoid",
+        { logits }), result.target }), 1.0 / double(outputs)) : "";
+  }
+
+  //! What has come together for a value, added up.
+  bool Combine(const std::string& name)
+  {
+    const auto found = pass.gradients.find(name);
+    if (found == pass.gradients.end())
+      return false;
+    if (found->second.size() > 1)
+      found->second = { build.Add("Sum", found->second) };
+    return true;
+  }
+
+  void Backward()
+  {
+    const pb::GraphProto& graph = model.Graph();
+    for (int i = graph.node_size() - 1; i >= 0; --i)
+    {
+      const pb::NodeProto& node = graph.node(i);
+      if (!model.Active(node.output(0)) || !Combine(node.output(0)))
+        continue;
+      Context context(node, pass, saved[size_t(i)]);
+      OperatorOf(node).backward(context);
+    }
+  }
+
+  //! One output for each parameter and statistic, all of different names.
+  void Outputs()
+  {
+    for (const Parameter& parameter : model.Parameters())
+    {
+      const std::string name = build.Fresh("gradient");
+      if (Combine(parameter.name))
+      {
+        const std::string from = pass.gradients[parameter.name][0];
+        if (!Rename(from, name))
+          build.AddAs({ name }, "Identity", { from });
+      }
+      else
+      {
+        build.AddAs({ name }, "Expand", { build.Scalar(0),
+            build.Ints(parameter.dims) });
+      }
+      AddOutput(name);
+      result.gradients.push_back(name);
+    }
+    const pb::GraphProto& graph = model.Graph();
+    for (const Statistic& statistic : model.Statistics())
+    {
+      for (int i = 0; i < graph.node_size(); ++i)
+      {
+        if (graph.node(i).output(0) != statistic.node ||
+            saved[size_t(i)].size() < 2)
+          continue;
+        result.means.push_back(saved[size_t(i)][0]);
+        result.variances.push_back(saved[size_t(i)][1]);
+        AddOutput(result.means.back());
+        AddOutput(result.variances.back());
+      }
+    }
+    if (result.means.size() != model.Statistics().size())
+    {
+      throw std::invalid_argument("the model has a BatchNormalization that "
+          "depends neither on points nor on parameters");
+    }
+  }
+
+  /**
+   * Give the last computed value its final name, so that it is written to its
+   * place without a copy.  Only if nothing else uses it.
+   */
+  bool Rename(const std::string& from, const std::string& to)
+  {
+    pb::NodeProto* producer = nullptr;
+    for (pb::NodeProto& node : *Graph().mutable_node())
+    {
+      for (const std::string& name : node.input())
+      {
+        if (name == from)
+          return false;
+      }
+      if (node.output_size() == 1 && node.output(0) == from)
+        producer = &node;
+    }
+    const auto& used = result.gradients;
+    // A model's own name may be looked up later.
+    if (!producer || from.compare(0, 6, "dasgd_") != 0 ||
+        std::find(used.begin(), used.end(), from) != used.end())
+      return false;
+    producer->set_output(0, to);
+    for (auto& each : pass.gradients)
+      std::replace(each.second.begin(), each.second.end(), from, to);
+    return true;
+  }
+
+  const Model& model;
+  Shapes shapes;
+  bool withGradients;
+  TrainingGraph result;
+  Builder build;
+  Pass pass;
+  std::vector<Names> saved;
+};
+
+} // namespace
+
+TrainingGraph MakeTrainingGraph(const Model& model,
+                                const Shapes& shapes,
+                                const OnnxLoss loss,
+                                const bool withGradients,
+                                const std::uint64_t seed)
+{
+  return Differentiation(model, shapes, withGradients, seed).Make(loss);
+}
+
+void CheckOperators(const Model& model)
+{
+  for (const pb::NodeProto& node : model.Graph().node())
+  {
+    if (model.Varies(node.output(0)))
+      OperatorOf(node);
+  }
+}
+
+size_t OutputsPerPoint(const Model& model,
+                       const Shapes& shapes,
+                       const size_t batch)
+{
+  const Dims& dims = shapes.Of(model.Output());
+  const size_t elements = Elements(dims, model.Output());
+  if (dims.empty() || batch == 0 || dims[0] != std::int64_t(batch) ||
+      elements == 0)
+  {
+    throw std::invalid_argument("the output '" + model.Output() + "' has "
+        "dimensions " + Text(dims) + " for a batch of " +
+        std::to_string(batch) + " points, but its first dimension must be the "
+        "batch; export the model with a dynamic batch size");
+  }
+  return elements / batch;
+}
+
+} // namespace graph
+} // namespace dasgd
