@@ -161,9 +161,9 @@ told "rank 0 of 4 died;" 4 ring dynamic 4000 0:300
 told "ranks 1 and 2 of 4 died;" 4 tree static 8000 1:100 2:400
 told "ranks 0 and 3 of 5 died;" 5 exponential dynamic 8000 0:100 3:100
 # What no longer fits is replaced, in this training and in the next.
-told "topology mesh:2x2 is for 4 ranks.*rank 3 of 4 died; exponential takes" \
+told "topology mesh:2x2 is for 4 ranks.*rank 3 of 4 died; complete takes" \
   4 mesh:2x2 static 4000 3:1
-told "rank 1 of 4 died; exponential takes its place" \
+told "rank 1 of 4 died; complete takes its place" \
   4 graph:0-1,1-2,2-3,3-0 static 4000 1:50
 # Before the first gradient.
 told ": right" 3 complete static 2000 1:start

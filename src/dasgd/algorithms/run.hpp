@@ -18,7 +18,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <stdexcept>
+#include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 namespace dasgd {
 
@@ -124,6 +128,23 @@ void ComputeBeside(WorkerType& worker, Driver<WorkerType>& driver)
   watch.Lap(counts.secondsExchanging);
 }
 
+//! A thread, or what to do where there may be no more of them.
+template<typename ActionType>
+std::thread StartThread(ActionType&& action)
+{
+  try
+  {
+    return std::thread(std::forward<ActionType>(action));
+  }
+  catch (const std::system_error& e)
+  {
+    throw std::runtime_error(std::string("dasgd: the thread that exchanges "
+        "while gradients are computed cannot be started (") + e.what() +
+        "); raise the limit of processes (ulimit -u), or set Overlap() to "
+        "Overlap::Never");
+  }
+}
+
 //! Drive a worker that exchanges while it computes; see Run().
 template<typename WorkerType, typename TransportType>
 void RunBeside(WorkerType& worker, TransportType& transport)
@@ -132,7 +153,7 @@ void RunBeside(WorkerType& worker, TransportType& transport)
   worker.Node().Start();
   std::exception_ptr failure;
   std::atomic<bool> abandoned{ false };
-  std::thread exchange([&]()
+  std::thread exchange = StartThread([&]()
   {
     try
     {

@@ -177,7 +177,7 @@ DASGD_INLINE Topology PlaceTopology(const MpiCommunicator& comm,
   }
   catch (const std::exception& e)
   {
-    topology = "exponential"; // It fits any number of ranks.
+    topology = Topology::Auto().On(machines); // It fits any number of ranks.
     if (comm.Rank() == 0)
     {
       // What follows is advice for a job that is about to start.
