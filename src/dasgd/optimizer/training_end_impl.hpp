@@ -13,8 +13,11 @@
 #include "training.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <iostream>
+#include <sstream>
+#include <string>
 #include <utility>
 
 namespace dasgd {
