@@ -2185,8 +2185,11 @@ def narrow(folder):
                         ["env", "COLUMNS=%d" % columns, our(SOFTMAX)] + words):
             shown = on_terminal(command, folder, columns=0 if command[0] ==
                                 "env" else columns)
-            # There may be warnings as well, on lines of their own.
-            lines = [line for line in re.split(r"[\r\n]+", shown.err)
+            # There may be warnings as well.  They go to standard output, as
+            # mlpack's do, and mpiexec may pass them on before the end of the
+            # line of progress, which goes to standard error.
+            lines = [line for line in re.split(r"[\r\n]+|\[WARN \]",
+                                               plain(shown.err))
                      if line.startswith("epoch")]
             expect(shown.status == 0 and lines and
                    max(map(len, lines)) < columns,

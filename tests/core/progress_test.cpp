@@ -287,7 +287,7 @@ TEST_CASE("the report says what happened, and when to share dynamically",
   CHECK(table.str().find("2 ranks, topology ring") != std::string::npos);
   CHECK(table.str().find("rank 1, step 7") != std::string::npos);
   CHECK(table.str().find("Sharing::Dynamic") != std::string::npos);
-  CHECK(report.Json().find("a \\\"quoted\\\"\\u000aline") !=
+  CHECK(report.Json().find("a \\\"quoted\\\"\\nline") !=
       std::string::npos);
   report.objective = std::numeric_limits<double>::quiet_NaN();
   CHECK(report.Json().find("\"objective\": null") != std::string::npos);
