@@ -9,7 +9,6 @@
 #include "../../src/dasgd_core.cpp"
 #include "../../src/dasgd_mpi.cpp"
 
-#include "../optimizer/damping_test.cpp"
 #include "../optimizer/overlap_test.cpp"
 #include "../optimizer/probe.cpp"
 #include "../optimizer/report_test.cpp"
