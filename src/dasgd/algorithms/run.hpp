@@ -138,8 +138,8 @@ std::thread StartThread(ActionType&& action)
   }
   catch (const std::system_error& e)
   {
-    throw std::runtime_error(std::string("dasgd: the thread that exchanges "
-        "while gradients are computed cannot be started (") + e.what() +
+    throw std::runtime_error(std::string("the thread that exchanges while "
+        "gradients are computed cannot be started (") + e.what() +
         "); raise the limit of processes (ulimit -u), or set Overlap() to "
         "Overlap::Never");
   }

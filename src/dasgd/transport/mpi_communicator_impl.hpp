@@ -231,8 +231,10 @@ DASGD_INLINE std::vector<size_t> MpiCommunicator::Machines() const
   // Not through std::cerr, which a program may have redirected.
   std::fputs(("dasgd: rank " + std::to_string(rank) + " cannot go on, the "
       "job ends: " + reason + "\n").c_str(), stderr);
-  if (comm != MPI_COMM_NULL)
-    MPI_Abort(comm, 1);
+  // Without MPI the process is the whole job.
+  if (comm == MPI_COMM_NULL)
+    std::_Exit(1);
+  MPI_Abort(comm, 1);
   std::abort();
 }
 

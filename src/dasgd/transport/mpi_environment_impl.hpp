@@ -153,10 +153,12 @@ DASGD_INLINE bool Alone(const MPI_Comm comm)
   Check(MPI_Initialized(&initialized), "MPI_Initialized");
   if (initialized || (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF))
     return false;
-  // What launchers set, by the names that begin so.
-  const std::string launchers[] = { "OMPI_COMM_", "OMPI_UNIVERSE_", "PMI_",
-      "PMIX_", "PMI2_", "HYDI_", "MPI_LOCAL", "MV2_COMM_", "PALS_", "FLUX_",
-      "JSM_", "SLURM_STEP_" };
+  // What launchers set, by the names that begin so.  One too many costs the
+  // time of MPI_Init(); one too few, and each process would train by itself.
+  const std::string launchers[] = { "ALPS_", "FLUX_", "HYDI_", "JSM_",
+      "MPIEXEC_", "MPIRUN_", "MPISPAWN_", "MPI_LOCAL", "MPT_", "MV2_",
+      "OMPI_COMM_", "OMPI_UNIVERSE_", "PALS_", "PMI", "SLURM_PROCID",
+      "SLURM_STEP_" };
   for (char** variable = environ; variable && *variable; ++variable)
     for (const std::string& launcher : launchers)
       if (launcher.compare(0, std::string::npos, *variable,
