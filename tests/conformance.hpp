@@ -43,6 +43,8 @@ struct Case
   //! Which ranks exchange while they compute, a bit for each of the first 64.
   std::uint64_t overlap = 0;
   double damping = 0;
+  //! The share of the time that exchanging may take.
+  double share = 1;
   std::string format = "exact";
   size_t ranks = 2;
   size_t elements = 3;
@@ -73,7 +75,8 @@ struct Case
   {
     std::ostringstream out;
     out << topology << ", window " << window << ", lead " << maxLead
-        << ", overlap " << overlap << ", damping " << damping << ", " << format
+        << ", overlap " << overlap << ", damping " << damping << ", share "
+        << share << ", " << format
         << ", " << ranks << " ranks, " << elements << " elements, "
         << ToString(data) << ", " << ToString(sharing) << ", " << points << " points, batch " << batchSize << ", max "
         << maxIterations << ", event " << int(event) << " on rank "
@@ -547,6 +550,8 @@ inline Case RandomCase(Random& random, const size_t ranks)
   }
   if (random.Chance(0.2))
     script.damping = random.Uniform(0.1, 3);
+  if (random.Chance(0.5))
+    script.share = random.Uniform(0.01, 0.99);
   return script;
 }
 

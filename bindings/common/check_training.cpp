@@ -205,6 +205,9 @@ void CheckTraining(mlpack::util::Params& params)
   RequireParamValue<double>(params, "checkpoint_every",
       [](double x) { return x >= 0; }, true,
       "seconds from one checkpoint to the next must be positive or zero");
+  RequireParamValue<double>(params, "exchange_share",
+      [](double x) { return x > 0.0 && x <= 1.0; }, true,
+      "share of the time must be positive and at most 1");
   RequireParamValue<double>(params, "staleness_damping",
       [](double x) { return std::isfinite(x) && x >= 0.0; }, true,
       "damping must be a finite number of at least 0");

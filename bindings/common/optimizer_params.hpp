@@ -38,6 +38,9 @@ PARAM_STRING_IN("topology", "Which ranks exchange gradients: 'auto' (by the "
 PARAM_STRING_IN("overlap", "Exchange gradients in a thread while others are "
     "computed: 'auto' (if ranks relay for others and have a core each), "
     "'always' or 'never'.", "", "auto");
+PARAM_DOUBLE_IN("exchange_share", "Share of its time that a process may spend "
+    "on exchanging gradients; where that costs more, it sums up to 8 gradients "
+    "and sends them together.  With 1 it never waits to send.", "", 0.1);
 PARAM_DOUBLE_IN("staleness_damping", "Smaller steps where the staleness of "
     "gradients exceeds this times the number of other processes, for machines "
     "and networks that may be overloaded; 2 is a good value, 0 is off.", "", 0);

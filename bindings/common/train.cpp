@@ -83,6 +83,7 @@ Scales SetUp(OptimizerType& optimizer,
   const std::string overlap = params.Get<std::string>("overlap");
   optimizer.Overlap() = (overlap == "always") ? Overlap::Always :
       (overlap == "never") ? Overlap::Never : Overlap::Auto;
+  optimizer.ExchangeShare() = params.Get<double>("exchange_share");
   optimizer.StalenessDamping() = params.Get<double>("staleness_damping");
   optimizer.WireFormat() = params.Get<std::string>("wire_format");
   optimizer.Sharing() = (params.Get<std::string>("sharing") == "dynamic") ?

@@ -36,7 +36,8 @@ void Append(Tags& tags, const Tags& more)
 Tags OptionTags(mlpack::util::Params& params, const Tags& data)
 {
   static const std::set<std::string> free = { "checkpoint_every",
-      "checkpoint_file", "decision_boundary", "epochs", "help", "history_file",
+      "checkpoint_file", "decision_boundary", "epochs", "exchange_share", "help",
+      "history_file",
       "info", "max_iterations", "model_file", "output_model_file", "overlap",
       "print_training_accuracy",
       "progress", "ranks", "report_file", "restart", "restarts", "sharing",

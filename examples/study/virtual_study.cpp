@@ -129,6 +129,9 @@ struct Run
   std::string topology;
   size_t ranks = 1;
   double slow = 1;
+  //! Of pace: ExchangeShare(), and what a frame costs of a gradient's time.
+  double share = 0;
+  double cost = 0;
   double step = 0;
   size_t seed = 1;
   double budget = 0;
@@ -140,7 +143,10 @@ struct Run
   std::string Key(const std::string& phase) const
   {
     std::ostringstream text;
-    text << phase << ',' << algorithm << ',' << topology << ',' << ranks << ','
+    text << phase << ',' << algorithm;
+    if (share > 0)
+      text << " cost " << cost << " share " << share;
+    text << ',' << topology << ',' << ranks << ','
         << slow << ',' << step << ',' << seed;
     return text.str();
   }
@@ -227,6 +233,12 @@ void Play(const Options& options,
     // One pass over the model, and about two.
     machine.applySeconds = 1e-9 * options.parameters;
     machine.relaySeconds = 2e-9 * options.parameters;
+  }
+  if (run.share > 0)
+  {
+    machine.applySeconds = run.cost * options.gradientSeconds;
+    optimizer.ExchangeShare() = run.share;
+    optimizer.Overlap() = dasgd::Overlap::Never;
   }
 
   Logistic judge(data);
@@ -333,7 +345,9 @@ class Study
    */
   void Compare(Run run, const double worst)
   {
-    const std::string name = run.algorithm + run.topology;
+    std::ostringstream key;
+    key << run.algorithm << run.topology << run.ranks * (run.share > 0);
+    const std::string name = key.str();
     const auto& grid = options.steps;
     if (likely.find(name) == likely.end())
       likely[name] = likely.empty() ? grid.size() / 2 : likely.begin()->second;
@@ -489,6 +503,27 @@ void Auto(Study& study, const Options& options)
   }
 }
 
+//! Frames that cost more and more, and how much time they may take.
+void Pace(Study& study, const Options& options)
+{
+  for (size_t ranks = options.minRanks; ranks <= options.maxRanks; ranks *= 2)
+  {
+    for (const double cost : { 0.03, 0.1, 0.3, 1.0 })
+    {
+      for (const double share : { 1.0, 0.5, 0.3, 0.2, 0.1, 0.05 })
+      {
+        Run run;
+        run.algorithm = "DASGD";
+        run.topology = "complete";
+        run.ranks = ranks;
+        run.cost = cost;
+        run.share = share;
+        study.Compare(run, options.patience);
+      }
+    }
+  }
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -496,8 +531,8 @@ int main(int argc, char** argv)
   Options options;
   CLI::App app{ "Compares the algorithms on virtual machines; goes on where it "
       "was, if it was interrupted." };
-  app.add_option("experiment", options.experiment, "ring, scaling or auto")
-      ->required()->check(CLI::IsMember({ "ring", "scaling", "auto" }));
+  app.add_option("experiment", options.experiment, "ring, scaling, auto or pace")
+      ->required()->check(CLI::IsMember({ "ring", "scaling", "auto", "pace" }));
   const auto add = [&app](const char* name, auto& value, const char* what)
   { app.add_option(name, value, what)->capture_default_str(); };
   add("--out", options.out, "Folder for the rows");
@@ -509,14 +544,14 @@ int main(int argc, char** argv)
   add("--points", options.points, "Points to train on");
   add("--batch_size", options.batchSize, "Points of a gradient");
   add("--seeds", options.seeds, "Runs with the best step");
-  add("--min_ranks", options.minRanks, "Of auto, where to begin");
+  add("--min_ranks", options.minRanks, "Of auto and pace, where to begin");
   add("--max_ranks", options.maxRanks, "How far to scale");
   add("--machine_ranks", options.machineRanks, "Ranks of each machine");
   add("--slow", options.slow, "Of auto, how many times slower one rank is");
   add("--parameters", options.parameters, "Let frames take as long as if the "
       "model had so many; 0: as it has");
   add("--patience", options.patience, "Of auto, seconds of one rank after which "
-      "a run is given up");
+      "a run is given up; of pace, of all");
   app.add_option("--steps", options.steps, "Step sizes to try, ascending");
   app.add_option("--only", options.only, "Of scaling, these topologies and "
       "algorithms only");
@@ -530,6 +565,8 @@ int main(int argc, char** argv)
       Ring(study);
     else if (options.experiment == "auto")
       Auto(study, options);
+    else if (options.experiment == "pace")
+      Pace(study, options);
     else
       Scaling(study, options);
   }

@@ -24,6 +24,12 @@ import sys
 GRADIENTS = {"logistic": 30000, "mlp": 500, "cnn": 100, "large": 80,
              "huge": 8}
 PROBLEMS = ("logistic", "mlp", "cnn")
+NO_LIMIT = "no limit"
+# Of links between hosts: the problems, and what is wanted of the limit.
+NETWORKS = {NO_LIMIT: {"logistic": 0.80, "mlp": 0.88, "cnn": 0.98},
+            "10gbit": {"logistic": 0.80, "mlp": 0.88, "cnn": 0.98},
+            "1gbit": {"logistic": None, "mlp": 0.90},
+            "100mbit": {"mlp": 0.85}}
 
 
 class Bench:
@@ -35,14 +41,27 @@ class Bench:
         self.parts = {}
         self.details = {}
         self.failures = []
+        self.no_hosts = None
 
-    def run(self, name, command, ranks=None):
+    def run(self, name, command, ranks=None, network=None):
         """One measurement; its rate is kept under its name."""
-        if ranks:
+        environment = dict(os.environ)
+        if network:
+            # Every rank is on a host of its own, and has it for itself.
+            environment["MPIEXEC"] = self.arguments.mpiexec
+            environment["OMPI_MCA_mpi_yield_when_idle"] = "0"
+            limit = [] if network == NO_LIMIT else ["--rate", network]
+            command = [self.arguments.hosts, "--hosts", str(ranks), *limit,
+                       *command]
+        elif ranks:
             command = [self.arguments.mpiexec, "-n", str(ranks)] + command
         try:
             done = subprocess.run(command, capture_output=True, text=True,
-                                  timeout=600, stdin=subprocess.DEVNULL)
+                                  timeout=600, stdin=subprocess.DEVNULL,
+                                  env=environment)
+            if network and done.returncode == 77:
+                self.no_hosts = done.stderr.strip() or "skipped"
+                return
             result = json.loads(done.stdout.strip().splitlines()[-1])
         except (subprocess.TimeoutExpired, IndexError, ValueError) as error:
             text = done.stderr[-500:] if not isinstance(
@@ -54,16 +73,17 @@ class Bench:
         self.samples.setdefault(name, []).append(result["rate"])
         self.details[name] = result
 
-    def throughput(self, name, problem, algorithm, ranks, *extra):
+    def throughput(self, name, problem, algorithm, ranks, *extra,
+                   network=None, times=1):
         # More ranks than cores share them, so each does less.  Differences
         # between few ranks are small: take longer over them.
         share = ranks / (os.cpu_count() or 1)
-        share = share if share > 1 else 0.5
+        share = (share if share > 1 else 0.5) / times
         gradients = max(1, int(GRADIENTS[problem] * self.arguments.length /
                                share))
         self.run(name, [self.arguments.throughput, "--problem", problem,
                         "--algorithm", algorithm, "--gradients",
-                        str(gradients), *extra], ranks)
+                        str(gradients), *extra], ranks, network)
 
     def ratio(self, name, base, factor=1.0):
         """Median, lowest and highest of name / (factor * base)."""
@@ -103,6 +123,32 @@ def measure(bench, arguments):
                        "--slow", "4", "--sharing", "dynamic")
             throughput("all-reduce, 2 ranks, one 4 times slower", "allreduce",
                        2, "--slow", "4")
+
+
+def measure_hosts(bench, arguments):
+    """Two ranks on two hosts, by TCP, over links of several speeds."""
+    for network, problems in NETWORKS.items():
+        for problem in arguments.problems:
+            if problem not in problems or bench.no_hosts:
+                continue
+            # What is under way at the end takes long on slow links.
+            times = 4 if network == "100mbit" else 1
+
+            def throughput(label, algorithm, *extra):
+                bench.throughput(f"{problem}, {network}: {label}", problem,
+                                 algorithm, 2, *extra, network=network,
+                                 times=times)
+
+            throughput("2 independent", "independent")
+            throughput("dasgd", "dasgd", "--messages")
+            throughput("dasgd, nothing waits", "dasgd", "--messages",
+                       "--share", "1")
+            throughput("plain messages", "plain")
+            if network != "100mbit":
+                throughput("all-reduce", "allreduce")
+            if problem == "mlp":
+                throughput("dasgd, float32", "dasgd", "--messages", "--format",
+                           "float32")
 
 
 def measure_large(bench):
@@ -154,7 +200,7 @@ def figures(bench, arguments):
                          "low": measured[1], "high": measured[2],
                          "least": least})
 
-    limit = {"cnn": 0.98, "mlp": 0.92, "logistic": 0.92}
+    limit = {"cnn": 0.98, "mlp": 0.95, "logistic": 0.95}
     many = {"cnn": 0.95, "mlp": 0.85, "logistic": 0.65}
     for problem in arguments.problems:
         for kind in (problem, problem + " float"):
@@ -196,6 +242,15 @@ def figures(bench, arguments):
     row("large: messages with a progress thread, of messages",
         bench.ratio("large: dasgd, 2 ranks, messages, thread",
                     "large: dasgd, 2 ranks, messages"), None)
+    for network, problems in NETWORKS.items():
+        for problem, least in problems.items():
+            name = f"{problem}, {network}: "
+            row(f"{problem}, {network}: dasgd, of the limit",
+                bench.ratio(name + "dasgd", name + "2 independent"), least)
+            for other in ("dasgd, nothing waits", "plain messages",
+                          "all-reduce", "dasgd, float32"):
+                row(f"{problem}, {network}: {other}, of the limit",
+                    bench.ratio(name + other, name + "2 independent"), None)
     huge = bench.details.get("huge: dasgd, 2 ranks")
     if huge:
         held = huge["bound"] / huge["megabytes"]
@@ -222,20 +277,27 @@ def print_table(bench, rows):
 
 
 def compare(rows, old):
-    """Flags what got slower by more than the noise of both measurements."""
+    """Says what changed by more than the noise of both measurements."""
     before = {entry["name"]: entry for entry in old["figures"]}
-    slower = 0
+    counts = {"lower": 0, "higher": 0}
+    compared = 0
     for entry in rows:
         then = before.get(entry["name"])
-        # Slower beyond the noise: even the best now is below the worst then.
-        if then and entry["high"] < then["low"]:
-            slower += 1
-            print(f"slower: {entry['name']}: {entry['median']:.3f}, was "
+        if not then:
+            continue
+        compared += 1
+        # Beyond the noise: even the best now is below the worst then.
+        change = ("lower" if entry["high"] < then["low"] else
+                  "higher" if entry["low"] > then["high"] else None)
+        if change:
+            counts[change] += 1
+            print(f"{change}: {entry['name']}: {entry['median']:.3f} "
+                  f"({entry['low']:.3f} to {entry['high']:.3f}), was "
                   f"{then['median']:.3f} ({then['low']:.3f} to "
                   f"{then['high']:.3f})")
-    print(f"{slower} of {len(rows)} figures are lower than before, beyond "
-          "the noise")
-    return slower
+    print(f"of {compared} figures, {counts['lower']} are lower than before and "
+          f"{counts['higher']} higher, beyond the noise")
+    return counts["lower"]
 
 
 def machine():
@@ -265,6 +327,8 @@ def main():
     parser.add_argument("--micro", required=True)
     parser.add_argument("--ddp", help="ddp.py, to measure PyTorch, too")
     parser.add_argument("--mpiexec", required=True)
+    parser.add_argument("--hosts", help="tests/hosts/launch.sh, to measure "
+                        "between hosts, too")
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--length", type=float, default=1.0,
                         help="seconds that a measurement takes, about")
@@ -282,11 +346,15 @@ def main():
               end="", file=sys.stderr, flush=True)
         measure(bench, arguments)
         measure_parts(bench, arguments)
+        if arguments.hosts:
+            measure_hosts(bench, arguments)
         if not arguments.quick:
             measure_large(bench)
         if arguments.ddp:
             measure_ddp(bench, arguments)
     print(file=sys.stderr)
+    if bench.no_hosts:
+        print(f"figures between hosts: {bench.no_hosts}")
     rows = figures(bench, arguments)
     print_table(bench, rows)
     result = {"when": datetime.datetime.now().isoformat(timespec="seconds"),

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 #
 # Builds the benchmarks and runs them: gradients per second, as ratios to what
-# the machine can do.  Takes about twenty minutes; --quick takes three.  Nothing
-# else should run on the machine.
+# the machine can do.  Takes half an hour; --quick takes ten minutes.  Nothing
+# else should run on the machine.  Figures between hosts need root, for network
+# namespaces; they are left out where there can be none.
 #
 # Usage: run.sh [--peers] [option of benchmarks.py...]
 #
 #   --peers            also measure PyTorch DDP; installs python3-torch
-#   --quick            1 and 2 ranks in double precision only
+#   --quick            1 and 2 ranks in double precision only, on one machine and
+#                      between hosts
 #   --repetitions N    5 unless given
 #   --out FILE         where to put all figures (build-benchmarks/figures.json)
 #   --compare OLD.json say what got slower than in another run
@@ -49,4 +51,5 @@ export OMP_NUM_THREADS=1
 exec python3 "$root/tests/benchmarks/benchmarks.py" \
   --throughput "$build/tests/dasgd_throughput" \
   --micro "$build/tests/dasgd_micro" --mpiexec "$mpiexec" \
+  --hosts "$root/tests/hosts/launch.sh" \
   --out "$build/figures.json" "${peers[@]}" "${options[@]}"

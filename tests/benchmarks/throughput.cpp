@@ -38,7 +38,9 @@ struct Options
   std::string format = "exact";
   bool messages = false;
   size_t progress = 0;
-  size_t window = 2;
+  size_t window = 0;
+  std::string overlap = "auto";
+  double share = dasgd::DefaultExchangeShare;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -126,6 +128,86 @@ class AllReduce
   double stepSize;
   size_t batchSize;
   size_t maxIterations;
+};
+
+/**
+ * Independent training, and beside it messages of MPI as long as the model, back
+ * and forth between neighbours in a ring: the next one leaves after a gradient
+ * if the last one is through.  Nothing is done with what arrives, so no exchange
+ * of as many bytes can be cheaper.
+ */
+class PlainExchange
+{
+ public:
+  explicit PlainExchange(ens::StandardSGD& optimizer) : optimizer(optimizer) { }
+
+  template<typename FunctionType, typename MatType>
+  typename MatType::elem_type Optimize(FunctionType& function, MatType& iterate)
+  {
+    using ElemType = typename MatType::elem_type;
+    const size_t bytes = iterate.n_elem * sizeof(ElemType);
+    outgoing.resize(bytes);
+    incoming.resize(bytes);
+    Receive();
+    const ElemType objective = optimizer.Optimize(function, iterate, *this);
+    // The end is an empty message.
+    bool ended = (sending == MPI_REQUEST_NULL);
+    if (ended)
+      Send(0);
+    for (bool last = false; !(last && ended && sending == MPI_REQUEST_NULL); )
+    {
+      last = Look() || last;
+      if (!ended && sending == MPI_REQUEST_NULL)
+      {
+        Send(0);
+        ended = true;
+      }
+    }
+    return objective;
+  }
+
+  template<typename OptimizerType, typename FunctionType, typename MatType>
+  bool StepTaken(OptimizerType&, FunctionType&, const MatType&)
+  {
+    Look();
+    if (sending == MPI_REQUEST_NULL)
+      Send(outgoing.size());
+    return false;
+  }
+
+ private:
+  void Send(const size_t bytes)
+  {
+    MPI_Isend(outgoing.data(), int(bytes), MPI_BYTE, (rankOf + 1) % ranks, 0,
+        MPI_COMM_WORLD, &sending);
+  }
+
+  void Receive()
+  {
+    MPI_Irecv(incoming.data(), int(incoming.size()), MPI_BYTE,
+        (rankOf + ranks - 1) % ranks, 0, MPI_COMM_WORLD, &receiving);
+  }
+
+  //! Has the last message come?
+  bool Look()
+  {
+    int done = 0, bytes = 1;
+    MPI_Test(&sending, &done, MPI_STATUS_IGNORE);
+    if (receiving == MPI_REQUEST_NULL)
+      return true;
+    MPI_Status status;
+    MPI_Test(&receiving, &done, &status);
+    if (!done)
+      return false;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    if (bytes > 0)
+      Receive();
+    return bytes == 0;
+  }
+
+  ens::StandardSGD& optimizer;
+  std::vector<char> outgoing, incoming;
+  MPI_Request sending = MPI_REQUEST_NULL, receiving = MPI_REQUEST_NULL;
 };
 
 //! Megabytes of memory that this process accounts for; what it shares with
@@ -301,14 +383,24 @@ double Measure(const Options& options, dasgd::Report& report)
   const double step = dasgd::ensmallen::dividesStep ? 1e-3 :
       1e-3 / double(options.batch);
   double seconds = 0, gradients = double(options.gradients);
-  if (options.algorithm == "serial" || options.algorithm == "independent")
+  if (options.algorithm == "serial" || options.algorithm == "independent" ||
+      options.algorithm == "plain")
   {
     // As dasgd does: cores are divided between the ranks.
     const dasgd::BlasThreads threads{ size_t(ranks) };
     ens::StandardSGD optimizer(step, options.batch,
         options.gradients * options.batch, -1);
-    TrainProblem<MatType>(options, Timed<ens::StandardSGD>(optimizer,
-        options.slow, seconds));
+    if (options.algorithm == "plain")
+    {
+      PlainExchange plain(optimizer);
+      TrainProblem<MatType>(options, Timed<PlainExchange>(plain, options.slow,
+          seconds));
+    }
+    else
+    {
+      TrainProblem<MatType>(options, Timed<ens::StandardSGD>(optimizer,
+          options.slow, seconds));
+    }
     gradients *= ranks;
   }
   else if (options.algorithm == "allreduce")
@@ -328,6 +420,10 @@ double Measure(const Options& options, dasgd::Report& report)
     optimizer.WireFormat() = options.format;
     optimizer.Window() = options.window;
     optimizer.SharedMemory() = !options.messages;
+    optimizer.ExchangeShare() = options.share;
+    optimizer.Overlap() = (options.overlap == "always") ?
+        dasgd::Overlap::Always : (options.overlap == "never") ?
+        dasgd::Overlap::Never : dasgd::Overlap::Auto;
     optimizer.Sharing() = (options.sharing == "dynamic") ?
         dasgd::Sharing::Dynamic : dasgd::Sharing::Static;
     TrainProblem<MatType>(options, Timed<dasgd::DASGD<>>(optimizer,
@@ -339,7 +435,7 @@ double Measure(const Options& options, dasgd::Report& report)
     throw std::invalid_argument("algorithm '" + options.algorithm + "'?");
 
   // Independent processes need not end together: each by its own clock.
-  if (options.algorithm == "independent")
+  if (options.algorithm == "independent" || options.algorithm == "plain")
   {
     double mine = gradients / ranks / seconds, sum = 0;
     MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
@@ -412,7 +508,7 @@ int main(int argc, char** argv) try
   CLI::App app("Gradients per second of one way to train one problem");
   app.add_option("--problem", options.problem, "logistic, mlp, large, cnn or huge");
   app.add_option("--algorithm", options.algorithm,
-      "serial, independent, allreduce or dasgd");
+      "serial, independent, plain, allreduce or dasgd");
   app.add_option("--topology", options.topology);
   app.add_option("--sharing", options.sharing, "static or dynamic");
   app.add_flag("--single", options.single, "float instead of double");
@@ -423,6 +519,8 @@ int main(int argc, char** argv) try
   app.add_flag("--messages", options.messages,
       "send frames on one machine as messages, too");
   app.add_option("--window", options.window, "frames under way on each link");
+  app.add_option("--share", options.share, "ExchangeShare() of dasgd");
+  app.add_option("--overlap", options.overlap, "auto, always or never");
   app.add_option("--progress", options.progress,
       "microseconds between calls of MPI by a thread that does nothing else");
   CLI11_PARSE(app, argc, argv);

@@ -848,7 +848,7 @@ for program_ in PROGRAMS:
 SHARED_OPTIONS = ("step_size batch_size max_iterations tolerance update "
                   "topology sharing ranks threads sharded report_file "
                   "trace_file history_file checkpoint_file checkpoint_every "
-                  "restart restarts wire_format overlap staleness_damping epochs progress seed help info verbose version").split()
+                  "restart restarts wire_format overlap exchange_share staleness_damping epochs progress seed help info verbose version").split()
 OPTIONS = {
     LR: "training_file labels_file lambda input_model_file output_model_file "
         "test_file test_labels_file predictions_file probabilities_file "

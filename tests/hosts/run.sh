@@ -27,25 +27,13 @@ fi
 program="$(realpath "$1")" scratch="$2"
 mpiexec="${MPIEXEC:-mpiexec}"
 
-# Host i has the address $net.i, and rank i - 1; things happen to the last.
+# Rank i - 1 is on host i; things happen to the last.
 hosts=(1 2 3) victim=3
-net=10.77.0
 prefix="dasgd-$$"
-hub="$prefix-hub"
 rate=10mbit rate_bytes=1250000
 outage=5
-
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_hwloc_base_binding_policy=none
-export OMPI_MCA_mpi_yield_when_idle=1
-# Each host believes that all cores are its own.
-export OPENBLAS_NUM_THREADS=1
-
-# For numbers with a point.
-export LC_ALL=C
-
-sessions="" job=""
+# shellcheck source=tests/hosts/network.sh
+. "$(dirname "${BASH_SOURCE[0]}")/network.sh"
 
 fail()
 {
@@ -55,132 +43,11 @@ fail()
   exit 1
 }
 
-skip()
-{
-  echo "skipped: $*"
-  exit 77
-}
-
-namespaces() { printf "$prefix-%s\n" "${hosts[@]}" hub; }
-
-# Whoever is in one of the namespaces was started from here.
-inmates()
-{
-  local name
-  for name in $(namespaces); do
-    ip netns pids "$name"
-  done 2> /dev/null
-}
-nobody_left() { [ -z "$(inmates)" ]; }
-
-# Whatever happens, nothing of ours stays behind.
-clean_up()
-{
-  local host name pid
-  trap '' INT TERM
-  if [ -n "$job" ]; then
-    kill "$job"
-    until_true 5 nobody_left
-  fi
-  for pid in $(inmates); do
-    kill -KILL "$pid"
-  done
-  wait
-  # With one end of a link goes the other, at once.
-  for host in "${hosts[@]}"; do
-    ip -n "$hub" link del "port$host"
-  done
-  for name in $(namespaces); do
-    ip netns del "$name"
-  done
-  [ -n "$sessions" ] && rm -rf "$sessions"
-} 2> /dev/null
-
-# until_true <seconds> <command>...: look until the command succeeds.
-until_true()
-{
-  local deadline=$((SECONDS + $1))
-  shift
-  until "$@"; do
-    [ "$SECONDS" -ge "$deadline" ] && return 1
-    sleep 0.05
-  done
-}
-
-# inside <host> <command>...
-inside()
-{
-  local name="$prefix-$1"
-  shift
-  ip netns exec "$name" "$@"
-}
-
 # holds <expression>: of numbers that need not be whole.
 holds() { awk "BEGIN { exit !($1) }"; }
 
 # bytes <host> <tx|rx>: what has gone over its link so far.
 bytes() { inside "$1" cat "/sys/class/net/eth0/statistics/$2_bytes"; }
-
-#
-# The network.
-#
-
-# try <command>...: what it says if it fails is the reason to skip the test.
-try()
-{
-  local words
-  words="$("$@" 2>&1)" || skip "'$*' says: ${words%%$'\n'*}"
-}
-
-build_network()
-{
-  local host
-  for host in "${hosts[@]}" hub; do
-    try ip netns add "$prefix-$host"
-    try ip -n "$prefix-$host" link set lo up
-  done
-  try ip -n "$hub" link add bridge type bridge
-  try ip -n "$hub" address add "$net.254/24" dev bridge
-  try ip -n "$hub" link set bridge up
-  for host in "${hosts[@]}"; do
-    try ip link add eth0 netns "$prefix-$host" type veth \
-      peer name "port$host" netns "$hub"
-    try ip -n "$hub" link set "port$host" master bridge up
-    try ip -n "$prefix-$host" address add "$net.$host/24" dev eth0
-    try ip -n "$prefix-$host" link set eth0 up
-  done
-  try inside "$victim" cat /sys/class/net/eth0/statistics/tx_bytes
-  try inside "$victim" unshare --uts hostname "host$victim"
-}
-
-# In the place of ssh: agent <address> <command>...  A host has a name, too, and
-# a folder for what Open MPI keeps of a job.
-write_agent()
-{
-  cat > "$sessions/agent" << END
-#!/bin/sh
-host="\${1##*.}"
-shift
-export TMPDIR="$sessions/\$host"
-mkdir -p "\$TMPDIR"
-exec ip netns exec "$prefix-\$host" unshare --uts \\
-  sh -c "hostname host\$host && \$*"
-END
-  chmod +x "$sessions/agent"
-}
-
-# Both directions of the link, such that what waits does so for 200 ms at most.
-slow_down()
-{
-  local limit=(root tbf rate "$rate" burst 32kb latency 200ms)
-  inside "$victim" tc qdisc add dev eth0 "${limit[@]}" &&
-    inside hub tc qdisc add dev "port$victim" "${limit[@]}"
-}
-speed_up()
-{
-  inside "$victim" tc qdisc del dev eth0 root
-  inside hub tc qdisc del dev "port$victim" root
-}
 
 # As if somebody pulled the cable out, and put it back.
 link() { ip -n "$hub" link set "port$victim" "$1" || fail "link set $1"; }
@@ -189,12 +56,11 @@ link() { ip -n "$hub" link set "port$victim" "$1" || fail "link set $1"; }
 # A training.
 #
 
-# launch <command>...: from the hub, as our job.
+# launch <command>...: as our job.
 launch()
 {
   rm -f "$scratch"/{output,result,steps.*}
-  timeout -k 5 "$patience" ip netns exec "$hub" env TMPDIR="$sessions" "$@" \
-    > "$scratch/output" 2>&1 < /dev/null &
+  timeout -k 5 "$patience" "$@" > "$scratch/output" 2>&1 < /dev/null &
   job=$!
 }
 
@@ -214,16 +80,12 @@ await()
 # many, by TCP and nothing else.
 start()
 {
-  local host list="" each="${2:-1}"
+  local host each="${2:-1}"
   for host in "${hosts[@]}"; do
     sent[host]="$(bytes "$host" tx)" received[host]="$(bytes "$host" rx)"
-    list+="${list:+,}$net.$host:$each"
   done
-  launch "$mpiexec" -n "$((each * ${#hosts[@]}))" --host "$list" \
-    --mca plm_rsh_agent "$sessions/agent" --mca plm_rsh_no_tree_spawn 1 \
-    --mca oob_tcp_if_include "$net.0/24" \
-    --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include "$net.0/24" \
-    "$program" "$scratch" "$gradients" "$1"
+  find_launcher "$mpiexec" "$each"
+  launch "${launcher[@]}" "$program" "$scratch" "$gradients" "$1"
 }
 
 under_way()
@@ -270,20 +132,13 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-for tool in ip tc timeout unshare hostname; do
-  command -v "$tool" > /dev/null || skip "there is no '$tool'"
-done
-"$mpiexec" --version 2>&1 | grep -q "(Open \?\(MPI\|RTE\)) 4" ||
-  skip "'$mpiexec' is not Open MPI 4's, for which this is written"
 rm -rf "$scratch"
 mkdir -p "$scratch"
 scratch="$(realpath "$scratch")"
-sessions="$(mktemp -d "${TMPDIR:-/tmp}/$prefix.XXXXXX")" || fail "no folder"
-build_network
-write_agent
+build_network "$mpiexec"
 sent=() received=()
 
-launch "$program" "$scratch" "$gradients" 0
+launch ip netns exec "$hub" "$program" "$scratch" "$gradients" 0
 await "one rank alone"
 alone="$(sed -n 's/^loss=//p' "$scratch/result")"
 echo "one rank alone: loss $alone"
@@ -293,7 +148,7 @@ printf '%-14s %8s %12s %9s %11s %11s %8s\n' "link of host $victim" seconds \
 start "${paces[0]}"
 finish "full speed"
 
-if slow_down 2> "$scratch/tc"; then
+if slow_down "$victim" "$rate" 2> "$scratch/tc"; then
   start "${paces[1]}"
   began=$SECONDS
   finish "$rate"
@@ -301,9 +156,9 @@ if slow_down 2> "$scratch/tc"; then
   most=$(((SECONDS - began + 1) * rate_bytes))
   [[ "${sent[victim]}" -le "$most" && "${received[victim]}" -le "$most" ]] ||
     fail "${sent[victim]} and ${received[victim]} bytes are too many for $rate"
-  speed_up
+  speed_up "$victim"
 else
-  speed_up 2> /dev/null # If it was one direction only.
+  speed_up "$victim" 2> /dev/null # If it was one direction only.
   echo "skipped: '$rate': tc says: $(head -n 1 "$scratch/tc")"
 fi
 

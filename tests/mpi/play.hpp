@@ -74,6 +74,7 @@ std::vector<Ending> Play(const MpiCommunicator& comm,
   RunSettings settings{ topology, script.window };
   settings.format = script.format;
   settings.maxLead = script.maxLead;
+  settings.share = script.share;
   // A history is one of a single thread.
   settings.overlap = script.Overlaps(comm.Rank()) && !history;
   const Routes routes(Asynchronous<TraitsType>::Links(topology, options,

@@ -399,6 +399,8 @@ TEST_CASE("Ranks that disagree on a setting are refused", "[errors]")
       { "Sharing()", "static and dynamic" });
   CheckMismatch([](Endless& run) { run.optimizer.Seed() = 9; },
       { "Seed()", ": 0 and 9" });
+  CheckMismatch([](Endless& run) { run.optimizer.ExchangeShare() = 0.5; },
+      { "ExchangeShare()", ": 0.1 and 0.5" });
   CheckMismatch([](Endless& run) { run.optimizer.StalenessDamping() = 3; },
       { "StalenessDamping()", ": 0 and 3" });
   CheckMismatch([](Endless& run) { run.optimizer.Window() = 3; },
@@ -437,6 +439,8 @@ TEST_CASE("Settings that make no sense are refused", "[errors]")
       { "BatchSize()" });
   CheckMistake([](Endless& run) { run.optimizer.Window() = 5000; },
       { "Window()", "5000", "4096" });
+  CheckMistake([](Endless& run) { run.optimizer.ExchangeShare() = 0; },
+      { "ExchangeShare()", "0", "at most 1" });
   CheckMistake([](Endless& run) { run.optimizer.StalenessDamping() = -2; },
       { "StalenessDamping()", "-2" });
   CheckMistake([](Endless& run) { run.optimizer.Smoothness() = -1; },

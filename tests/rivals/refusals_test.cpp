@@ -81,6 +81,8 @@ TEMPLATE_TEST_CASE("A topology is refused where there is no choice of it",
 TEMPLATE_TEST_CASE("Settings that only DASGD knows are refused", "[refusals]",
     DASGD_RIVALS)
 {
+  CheckMistake<TestType>([](TestType& o) { o.ExchangeShare() = 1; },
+      { "ExchangeShare() is 1", "leave it at 0.1" });
   CheckMistake<TestType>([](TestType& o) { o.StalenessDamping() = 2; },
       { "StalenessDamping() is 2", "leave it at 0" });
   CheckMistake<TestType>([](TestType& o) { o.WireFormat() = "float32"; },

@@ -45,6 +45,7 @@ inline std::unique_ptr<SimulationType> Simulate(const Case& script,
             ranks[routes.Rank()]->problem, machine.format,
             script.Overlaps(routes.Rank()), script.damping);
         worker->MaxLead() = script.maxLead;
+        worker->Node().Endpoint().Pace().SetShare(script.share);
         return worker;
       });
 }

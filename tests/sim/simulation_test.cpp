@@ -171,6 +171,60 @@ TEST_CASE("a neighbour that is away for a moment is given time", "[sim]")
   CHECK(run.ends[0].counts.pauses == 0);
 }
 
+TEST_CASE("exchanging keeps to its share of the time", "[sim]")
+{
+  // Two ranks; to apply a frame takes as long as to compute half a gradient.
+  const auto play = [](const double share,
+                       const double applySeconds,
+                       const char* topology,
+                       const size_t ranks)
+  {
+    SimRun run;
+    run.script.topology = topology;
+    run.script.ranks = ranks;
+    run.script.share = share;
+    run.script.maxIterations = 20000;
+    run.machine.computeSeconds.assign(ranks, 1);
+    run.machine.applySeconds = applySeconds;
+    Play(run);
+    CHECK(run.broken == "");
+    return run.ends;
+  };
+  const auto exchanging = [](const Ending& end)
+  {
+    return end.counts.secondsExchanging / (end.counts.secondsExchanging +
+        end.counts.secondsComputing);
+  };
+
+  // Nothing waits if it may take all.
+  for (const Ending& end : play(1, 0.5, "complete", 2))
+  {
+    CHECK(end.counts.framesPaced == 0);
+    CHECK(exchanging(end) > 0.3);
+  }
+  // The share is kept, and used.
+  for (const double share : { 0.1, 0.2, 0.3 })
+  {
+    for (const Ending& end : play(share, 0.5, "complete", 2))
+    {
+      CHECK(end.counts.framesPaced > 0);
+      CHECK(exchanging(end) < 1.1 * share);
+      CHECK(exchanging(end) > 0.6 * share);
+    }
+  }
+  // More than a rank with 7 neighbours can keep to: no frame waits for more than
+  // 8 gradients of its sender nevertheless.
+  for (const Ending& end : play(0.01, 0.5, "complete", 8))
+  {
+    CHECK(end.counts.largestFrame <= ExchangePace::longest);
+    CHECK(end.counts.framesSent >= 7 * (end.counts.computed /
+        ExchangePace::longest));
+  }
+  // What costs little is not held back.
+  for (const Ending& end : play(0.1, 0.001, "ring", 5))
+    CHECK(end.counts.framesPaced == 0);
+}
+
 TEST_CASE("frames that never end keep nobody from computing", "[sim]")
 {
   // Applying takes longer than computing, so there is always a frame waiting at

@@ -35,6 +35,7 @@ std::vector<Ending> Play(const Case& script)
           rank.problem, script.format, script.Overlaps(i), script.damping);
       worker.MaxLead() = script.maxLead;
       auto& endpoint = worker.Node().Endpoint();
+      endpoint.Pace().SetShare(script.share);
       LocalTransport transport(network, i, endpoint.SendTo(),
           endpoint.ReceiveFrom(), endpoint.Pool());
       Run(worker, transport);

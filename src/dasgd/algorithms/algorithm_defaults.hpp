@@ -44,6 +44,8 @@ struct RunSettings
   bool overlap = false;
   //! See StalenessDamping.
   double damping = 0;
+  //! See ExchangePace.
+  double share = 1;
   //! Gradients that a rank may be ahead of a neighbour (0: no limit).
   size_t maxLead = 0;
 };

@@ -342,6 +342,7 @@ struct DasgdTraits : AlgorithmDefaults
         routes, settings.window, elements, problem, settings.format,
         settings.overlap, settings.damping);
     worker->MaxLead() = settings.maxLead;
+    worker->Node().Endpoint().Pace().SetShare(settings.share);
     return worker;
   }
 

@@ -51,7 +51,11 @@ class Driver
       worker(worker), limit(worker.MaxLead()) { }
 
   //! May a frame that has arrived be taken, or is it time to compute?
-  bool MayReceive() { return !Starved(worker); }
+  bool MayReceive()
+  {
+    return worker.Node().Endpoint().Pace().LookDue() ? !Starved(worker) :
+        !HasWork(worker);
+  }
 
   //! What to do instead; `now` is the time in seconds.
   template<typename TransportType>
@@ -83,6 +87,30 @@ class Driver
     limit.Begins(now);
     return Action::Compute;
   }
+
+  /**
+   * The time up to now was spent on exchanging frames; see ExchangePace.
+   *
+   * @param traffic Where frames are counted.
+   * @param looked Was it looked for frames?
+   */
+  template<typename TransportType>
+  void Exchanged(const double now,
+                 const Traffic& traffic,
+                 const TransportType& transport,
+                 const bool looked)
+  {
+    worker.Node().Endpoint().Pace().Exchanged(now, traffic.framesSent +
+        traffic.framesReceived, transport.Busy(), looked &&
+        transport.HasMessages());
+  }
+
+  //! It was spent on a gradient.
+  void Computed(const double now)
+  { worker.Node().Endpoint().Pace().Computed(now); }
+
+  //! It was spent on something else.
+  void Other(const double now) { worker.Node().Endpoint().Pace().Other(now); }
 
   //! When a pause ends.
   double PausesUntil() const { return limit.Until(); }

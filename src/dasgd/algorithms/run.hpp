@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -25,6 +26,14 @@
 #include <utility>
 
 namespace dasgd {
+
+//! Seconds that this thread has had a core.
+inline double ProcessorSeconds()
+{
+  std::timespec time{ 0, 0 };
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
 
 //! Books the time as it passes, and dates what a worker has noted.
 class Stopwatch
@@ -85,7 +94,9 @@ void ExchangeBeside(WorkerType& worker,
                     const std::atomic<bool>& abandoned)
 {
   constexpr double shortest = 20e-6, longest = 500e-6;
-  double nap = shortest;
+  double nap = shortest, seconds = 0;
+  const Traffic& traffic = worker.Node().Exchanged();
+  Stopwatch watch(nullptr);
   while (!abandoned && !driver.MayLeave(transport))
   {
     worker.Exchange();
@@ -98,7 +109,11 @@ void ExchangeBeside(WorkerType& worker,
       continue;
     }
     transport.Progress();
+    watch.Lap(seconds);
+    driver.Exchanged(watch.Now(), traffic, transport, false);
     worker.Meeting().WaitForComputed(nap);
+    watch.Lap(seconds);
+    driver.Other(watch.Now());
     nap = std::min(longest, nap + shortest);
   }
 }
@@ -189,8 +204,8 @@ void RunBeside(WorkerType& worker, TransportType& transport)
  * @tparam WorkerType See WorkerDefaults.
  * @tparam TransportType Has `bool Receive(action)`, which calls action(bytes,
  *     size, from) if a frame has arrived, CanSend() and Send() (see Endpoint),
- *     `bool Delivered()`, `void Progress()`, `void Wait()`, `void Pause()` and
- *     `void Yield()`.
+ *     `bool Delivered()`, `bool HasMessages()`, `bool Busy()`, `bool Crowded()`,
+ *     `void Progress()`, `void Wait()`, `void Pause()` and `void Yield()`.
  */
 template<typename WorkerType, typename TransportType>
 void Run(WorkerType& worker, TransportType& transport)
@@ -212,13 +227,17 @@ void Run(WorkerType& worker, TransportType& transport)
     if (watch.Records())
       watch.Lap(counts.secondsExchanging);
   };
+  // Where ranks share cores, the time of others passes meanwhile.
+  const auto spent = [&]()
+  { return transport.Crowded() ? ProcessorSeconds() : watch.Now(); };
 
   node.Start();
   // Is this rank looking for frames only because it has nothing else to do?
   bool waiting = false;
   while (!driver.MayLeave(transport))
   {
-    if (driver.MayReceive() && transport.Receive(
+    const bool looked = driver.MayReceive();
+    if (looked && transport.Receive(
         [&](const std::uint8_t* bytes, const size_t size, const size_t from)
         {
           exchanged(); // It begins now.
@@ -234,12 +253,14 @@ void Run(WorkerType& worker, TransportType& transport)
         watch.Idle(counts.secondsIdle);
       else
         watch.Lap(counts.secondsExchanging);
+      driver.Exchanged(spent(), counts, transport, looked);
       const Action action = driver.Choose(watch.Now(), transport);
       waiting = (action == Action::Pause || action == Action::Wait);
       if (action == Action::Compute)
       {
         worker.Compute();
         watch.Lap(counts.secondsComputing);
+        driver.Computed(spent());
       }
       else
         exchanged();
@@ -250,6 +271,7 @@ void Run(WorkerType& worker, TransportType& transport)
         else
           transport.Wait();
         watch.Idle(counts.secondsIdle);
+        driver.Other(spent());
       }
     }
     // Never wait for a peer that takes nothing; but if it shares this core,

@@ -177,6 +177,7 @@ class Simulation
     Seat& seat = seats[rank];
     if (seat.halted || seat.relaying || seat.worker->ExchangeOver())
       return;
+    seat.driver->Other(clock.Now());
     const Traffic& traffic = seat.worker->Node().Exchanged();
     const std::uint64_t before = traffic.framesSent;
     seat.worker->Exchange();
@@ -186,6 +187,7 @@ class Simulation
     if (seat.port->HasFrame())
     {
       seat.relaying = true;
+      seat.driver->Other(clock.Now());
       const double stall = Stalls() ? random.Uniform(0,
           2 * machine.stallSeconds) : 0;
       clock.After(machine.relaySeconds + stall, [this, rank]()
@@ -209,6 +211,8 @@ class Simulation
     Note(rank, 1);
     seat.relaying = false;
     TakeFrame(seat);
+    seat.driver->Exchanged(clock.Now(), seat.worker->Node().Exchanged(),
+        *seat.port, true);
     Exchange(rank);
     Resume(rank);
   }
@@ -266,6 +270,7 @@ class Simulation
     Seat& seat = seats[rank];
     if (seat.halted)
       return;
+    seat.driver->Other(clock.Now());
     seat.driver->Send(*seat.port);
     Stamp(rank, 0);
     if (Stalls())
@@ -285,6 +290,7 @@ class Simulation
       return;
     if (seat.port->HasFrame() && seat.driver->MayReceive())
     {
+      seat.driver->Other(clock.Now());
       clock.After(machine.applySeconds, [this, rank]() { Receive(rank); });
       return;
     }
@@ -316,6 +322,8 @@ class Simulation
       return;
     Note(rank, 1);
     TakeFrame(seat);
+    seat.driver->Exchanged(clock.Now(), Counts(rank), *seat.port,
+        true);
     Stamp(rank, machine.applySeconds);
     Counts(rank).secondsExchanging += machine.applySeconds;
     Turn(rank);
@@ -333,6 +341,12 @@ class Simulation
       return;
     Note(rank, 2);
     seat.worker->Compute();
+    // With an exchange beside it, that side goes by its own time.
+    if (!seat.worker->Overlaps())
+    {
+      seat.driver->Other(clock.Now() - seconds);
+      seat.driver->Computed(clock.Now());
+    }
     Stamp(rank, seconds);
     Counts(rank).secondsComputing += seconds;
     if (seat.worker->Overlaps())

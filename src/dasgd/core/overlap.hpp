@@ -63,6 +63,10 @@ struct OverlapChoice
   }
 };
 
+//! The share of its time that a rank may spend on exchanging, if nothing else is
+//! said.
+constexpr double DefaultExchangeShare = 0.1;
+
 /**
  * Frames under way to each neighbour.
  *

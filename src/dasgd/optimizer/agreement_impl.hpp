@@ -56,6 +56,7 @@ DASGD_INLINE void RequireCommon(const CommonSettings& settings,
   handshake.Require("Seed()", settings.Seed());
   handshake.Require("Window()", settings.Window());
   handshake.Require("MaxLead()", settings.MaxLead());
+  handshake.Require("ExchangeShare()", settings.ExchangeShare());
   handshake.Require("StalenessDamping()", settings.StalenessDamping());
   handshake.Require("WireFormat()", settings.WireFormat().Name());
   handshake.Require("Smoothness()", settings.Smoothness());

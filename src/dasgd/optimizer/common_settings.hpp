@@ -140,6 +140,12 @@ class CommonSettings
   //! exchange.
   size_t& MaxLead() { return maxLead; }
 
+  //! Get the share of its time that a rank may spend on exchanging (default 0.1).
+  double ExchangeShare() const { return exchangeShare; }
+  //! Modify it: where frames cost more, up to 8 gradients of a rank are summed
+  //! into one; with 1, none waits for another.
+  double& ExchangeShare() { return exchangeShare; }
+
   //! Get whether frames are exchanged while gradients are computed (default:
   //! Auto).
   dasgd::Overlap Overlap() const { return overlap; }
@@ -263,6 +269,7 @@ class CommonSettings
   size_t window = 0;
   size_t maxLead = 32;
   double stalenessDamping = 0;
+  double exchangeShare = DefaultExchangeShare;
   dasgd::Overlap overlap = dasgd::Overlap::Auto;
   bool sharedMemory = true;
   dasgd::WireFormat format;

@@ -43,6 +43,11 @@ DASGD_INLINE std::string CommonSettings::Complaint(
     return "Smoothness() is " + number(smoothness) + ", but must be a finite "
         "number above 0, or 0 if it is not known.";
   }
+  if (!(exchangeShare > 0 && exchangeShare <= 1))
+  {
+    return "ExchangeShare() is " + number(exchangeShare) + ", but must be "
+        "positive and at most 1; with 1, no frame waits.";
+  }
   if (!(std::isfinite(stalenessDamping) && stalenessDamping >= 0))
   {
     return "StalenessDamping() is " + number(stalenessDamping) + ", but must "

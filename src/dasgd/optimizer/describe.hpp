@@ -147,6 +147,14 @@ std::string Complaint(
         settings.StalenessDamping()) + ", but is one of DASGD; leave it at 0 "
         "for " + AlgorithmType::Name() + ".";
   }
+  if (!IsDasgd<AlgorithmType> &&
+      settings.ExchangeShare() != DefaultExchangeShare)
+  {
+    return "ExchangeShare() is " + report::Short(settings.ExchangeShare()) +
+        ", but is one of DASGD; leave it at " +
+        report::Short(DefaultExchangeShare) + " for " + AlgorithmType::Name() +
+        ".";
+  }
   if (vectorBytes == 0)
     return "the iterate has no elements; give it the shape of the model.";
   const bool sharded = (settings.Data() == Data::Sharded);

@@ -71,6 +71,7 @@ class SimulatedTraining
     run.seed = Seed();
     run.maxLead = settings.MaxLead();
     run.damping = settings.StalenessDamping();
+    run.share = overlap.used ? 1 : settings.ExchangeShare();
     run.overlap = overlap.used;
     auto simulation = Make(run);
     if constexpr (synchronous)

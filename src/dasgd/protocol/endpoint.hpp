@@ -14,6 +14,7 @@
 #include "../core/routes.hpp"
 #include "../core/staleness.hpp"
 #include "../wire/frame.hpp"
+#include "exchange_pace.hpp"
 #include "outbox.hpp"
 #include "termination.hpp"
 
@@ -188,6 +189,9 @@ class Endpoint
   //! How many of them are in use at a time at most.
   size_t MaxBuffers() const { return maxBuffers; }
 
+  //! Decides how long frames wait for more gradients; facts do not.
+  ExchangePace& Pace() { return pace; }
+
   //! Record from now on what happens; the driver says when.
   void Record(RankHistory& log) { history = &log; }
   //! Where that is recorded, or null.
@@ -220,6 +224,12 @@ class Endpoint
         std::uint32_t(routes.Channels()[box].routeClass) : noRoute;
   }
 
+  //! May what waits be sent, all of it, or is it to wait for more?
+  bool Due(const size_t link) const
+  {
+    return urgent[link] || complete || pace.Due(link, version[routes.Rank()]);
+  }
+
   //! The next outbox of a link, in turn, that has something.
   size_t NextBox(size_t link);
 
@@ -244,6 +254,8 @@ class Endpoint
   std::vector<size_t> held;
   std::vector<bool> urgent;
   std::vector<bool> lastSent;
+  //! Per link: does what waits do so because of the pace?
+  std::vector<bool> paced;
   //! Per link: does it lead to another machine?
   std::vector<bool> between;
   size_t lastsToSend;
@@ -254,6 +266,7 @@ class Endpoint
   size_t inARow = 0;
   size_t sweep;
 
+  ExchangePace pace;
   Termination termination;
   bool complete = false;
 

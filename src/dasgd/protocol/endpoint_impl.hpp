@@ -36,10 +36,12 @@ Endpoint<ElemType>::Endpoint(const dasgd::Routes& routes,
     held(neighbours.sendTo.size(), 0),
     urgent(neighbours.sendTo.size(), false),
     lastSent(neighbours.sendTo.size(), false),
+    paced(neighbours.sendTo.size(), false),
     between(neighbours.sendTo.size(), false),
     lastsToSend(neighbours.sendTo.size()),
     lastsToCome(neighbours.receiveFrom.size()),
     sweep(2 * options.window * neighbours.receiveFrom.size()),
+    pace(neighbours.sendTo.size()),
     termination(routes.Ranks()),
     frame(routes.Ranks()),
     traffic(traffic)
@@ -189,6 +191,7 @@ void Endpoint<ElemType>::BroadcastFinal()
   fact.origin = std::uint32_t(routes.Rank());
   fact.count = version[routes.Rank()];
   Broadcast(fact);
+  pace.End();
 }
 
 template<typename ElemType>
@@ -213,8 +216,16 @@ bool Endpoint<ElemType>::Send(TransportType& transport, VectorsType& vectors)
   bool sent = false, stuck = false;
   for (size_t link = 0; link < boxesOf.size(); ++link)
   {
-    while (!lastSent[link] && (HasUrgent(link) || complete ||
-        vectors.HasVector(link)) && transport.CanSend(link))
+    const auto waits = [&]()
+    { return HasUrgent(link) || complete || vectors.HasVector(link); };
+    if (lastSent[link] || !waits())
+      continue;
+    if (!Due(link))
+    {
+      paced[link] = true;
+      continue;
+    }
+    while (!lastSent[link] && waits() && transport.CanSend(link))
     {
       const size_t chosen = NextBox(link);
       Outbox& box = boxes[chosen];
@@ -240,6 +251,9 @@ bool Endpoint<ElemType>::Send(TransportType& transport, VectorsType& vectors)
       box.buffer = std::move(rest);
 
       sent = true;
+      pace.Sent(link, version[routes.Rank()]);
+      traffic.framesPaced += paced[link] ? 1 : 0;
+      paced[link] = false;
       ++traffic.framesSent;
       traffic.bytesSent += bytes;
       if (between[link])

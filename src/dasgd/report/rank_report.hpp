@@ -21,6 +21,9 @@ struct Traffic
   std::uint64_t bytesReceived = 0;
   //! Of the bytes sent, those to ranks on other machines.
   std::uint64_t bytesBetween = 0;
+  //! Of the frames sent, those that waited for more gradients although there
+  //! was room for them.
+  std::uint64_t framesPaced = 0;
   //! Most gradients that came in one frame.
   std::uint64_t largestFrame = 0;
 };

@@ -112,6 +112,7 @@ DASGD_INLINE void WriteRank(const size_t rank, const RankReport& r,
   out.Field("bytes_sent", r.bytesSent);
   out.Field("bytes_received", r.bytesReceived);
   out.Field("bytes_between_machines", r.bytesBetween);
+  out.Field("frames_paced", r.framesPaced);
   out.Field("largest_frame", r.largestFrame);
   out.Field("peak_vectors", r.peakVectors);
   out.Field("vector_bound", r.vectorBound);

@@ -207,12 +207,15 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
   out << report::Columns(rows);
 
   std::uint64_t measured = 0, discarded = 0, pauses = 0, between = 0;
+  std::uint64_t paced = 0, sent = 0;
   double paused = 0;
   for (const RankReport& rank : report.ranks)
   {
     measured += rank.staleness.Measured();
     discarded += rank.discarded;
     pauses += rank.pauses;
+    paced += rank.framesPaced;
+    sent += rank.framesSent;
     between += rank.bytesBetween;
     paused += rank.secondsAhead;
   }
@@ -230,6 +233,11 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
   {
     out << "frames were exchanged between gradients, since "
         << report.overlap.obstacle << "\n";
+  }
+  if (paced > 0)
+  {
+    out << Short(100 * double(paced) / double(sent)) << " % of the frames waited "
+        << "for more gradients, so that ranks spend less time on exchanging\n";
   }
   if (pauses > 0)
   {

@@ -31,12 +31,17 @@ struct MpiLink
 {
   //! The tag of frames.
   static constexpr int tag = 0;
+  //! Frames up to this size are copied by MPI when they are sent.
+  static constexpr size_t smallBytes = size_t(1) << 15;
 
   struct Slot
   {
     Buffer buffer;
     //! One for each message of a frame.
     std::vector<MPI_Request> requests;
+    //! Sending: the number of the frame, if its completion means that the
+    //! receiver has matched it; 0 otherwise.
+    std::uint64_t confirms = 0;
   };
 
   //! @param messageBytes The most bytes of a message.
@@ -62,15 +67,28 @@ struct MpiLink
     }
   }
 
-  //! Send a frame; call only if there is a free slot.
+  //! Is there room for a frame?
+  bool Free() const
+  { return underWay < slots.size() && sent - confirmed < slots.size(); }
+
+  /**
+   * Send a frame; call only if there is room.  In synchronous mode it completes
+   * once the receiver has matched it, and all before it.  That takes a message
+   * in return; of small frames, one in a window is enough to bound those that
+   * are under way.
+   */
   void Send(Slot& slot, const size_t bytes)
   {
+    ++sent;
+    const bool confirms = bytes > smallBytes ||
+        sent - confirmed == slots.size();
+    slot.confirms = confirms ? sent : 0;
     // As many messages as the receiver expects, even if they are empty.
     for (size_t i = 0; i < slot.requests.size(); ++i)
     {
-      mpi::Check(MPI_Issend(slot.buffer.Bytes() + Begin(i, bytes),
-          Length(i, bytes), MPI_BYTE, peer, tag, comm, &slot.requests[i]),
-          "MPI_Issend");
+      mpi::Check((confirms ? MPI_Issend : MPI_Isend)(slot.buffer.Bytes() +
+          Begin(i, bytes), Length(i, bytes), MPI_BYTE, peer, tag, comm,
+          &slot.requests[i]), confirms ? "MPI_Issend" : "MPI_Isend");
     }
   }
 
@@ -95,6 +113,7 @@ struct MpiLink
           !Complete(slot, MPI_STATUSES_IGNORE))
         return;
       ++returned;
+      confirmed = std::max(confirmed, slot.confirms);
       pool.Give(std::move(slot.buffer));
       --underWay;
     }
@@ -135,6 +154,10 @@ struct MpiLink
   size_t next = 0;
   //! Sending: how many frames that were lent have been given back.
   std::uint64_t returned = 0;
+  //! Sending messages: how many frames were sent, and how many of them are known
+  //! to have been matched.
+  std::uint64_t sent = 0;
+  std::uint64_t confirmed = 0;
 };
 
 } // namespace dasgd

@@ -45,9 +45,9 @@ struct MpiTransportOptions
 /**
  * The links of one rank.  To a rank on the same machine a frame is lent: the
  * receiver reads it where it stands, in memory that both have, and then says
- * so. To others it is sent by MPI, in synchronous mode, which completes once
- * the receiver has matched it.  Either is the credit which keeps memory bounded
- * on both ends, in our buffers and inside the MPI library.
+ * so.  To others it is sent by MPI, in synchronous mode (see MpiLink::Send()).
+ * Either is the credit which keeps memory bounded on both ends, in our buffers
+ * and inside the MPI library.
  */
 class MpiTransport
 {
@@ -134,7 +134,7 @@ class MpiTransport
   {
     MpiLink& link = senders[linkIndex];
     link.Reap(pool);
-    return link.underWay < link.slots.size();
+    return link.Free();
   }
 
   //! Send a frame; call only if there is room.
@@ -165,6 +165,19 @@ class MpiTransport
     }
     return all;
   }
+
+  //! Do frames arrive as messages, for which MPI has to be asked?
+  bool HasMessages() const { return Borrowed() < receivers.size(); }
+
+  //! Is a message under way?
+  bool Busy() const
+  {
+    return std::any_of(senders.begin(), senders.end(), [](const MpiLink& link)
+        { return !link.ring && link.underWay > 0; });
+  }
+
+  //! Do ranks share cores?
+  bool Crowded() const { return options.crowded; }
 
   //! Links whose frames are lent rather than sent: those to send on, and those
   //! to receive from.

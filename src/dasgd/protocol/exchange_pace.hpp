@@ -1,0 +1,149 @@
+/**
+ * @file exchange_pace.hpp
+ *
+ * How often a rank sends, given what a frame costs.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_PROTOCOL_EXCHANGE_PACE_HPP
+#define DASGD_PROTOCOL_EXCHANGE_PACE_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace dasgd {
+
+/**
+ * Keeps the exchange of frames within a share of a rank's time: where a frame
+ * costs much, compared with a gradient, more gradients are summed into each.
+ *
+ * The cost c of a frame is what a rank spends on average on one that it sends
+ * or receives.  A frame costs that on both ends, so a rank with k neighbours
+ * sends to each of them after 2 k c / share seconds, or once so many of its own
+ * gradients wait as limit staleness, whichever is earlier.
+ *
+ * To look for messages where there are none costs system calls.  A rank looks
+ * again after 4 times that cost / share, which leaves three quarters of the
+ * share to the frames.
+ *
+ * It has no clock: the driver says what time it is, in seconds, and how the
+ * time was spent.
+ */
+class ExchangePace
+{
+ public:
+  //! A frame waits for at most so many gradients of this rank.
+  static constexpr std::uint64_t longest = 8;
+
+  //! @param links Neighbours to send to.
+  explicit ExchangePace(const size_t links) : last(links) { }
+
+  //! Modify the share of the time that exchanging may take; with 1, no frame
+  //! waits.
+  void SetShare(const double value) { share = value; }
+
+  /**
+   * The time since the last call was spent on exchanging.
+   *
+   * @param now The time.
+   * @param frames How many were sent and received up to now.
+   * @param busy Is there a frame under way, on which time is spent even if it
+   *     was neither begun nor completed?
+   * @param looked Was it spent on looking for frames, at a cost that matters?
+   */
+  void Exchanged(const double now,
+                 const std::uint64_t frames,
+                 const bool busy,
+                 const bool looked)
+  {
+    if (frames != seen || busy)
+    {
+      seconds += now - time;
+      moved += double(frames - seen);
+      seen = frames;
+      // What was long ago counts less.
+      if (moved > 64)
+      {
+        moved /= 2;
+        seconds /= 2;
+      }
+    }
+    else if (looked)
+      look += ((now - time) - look) / 16;
+    time = now;
+    lastLook = looked ? now : lastLook;
+  }
+
+  //! The time since the last call was spent on something else ...
+  void Other(const double now) { time = now; }
+
+  //! ... namely on a gradient.
+  void Computed(const double now)
+  {
+    gradient += (now - time - gradient) / (gradient > 0 ? 16 : 1);
+    time = now;
+  }
+
+  //! This rank computes no more: nobody gains if frames wait.
+  void End() { share = 1; }
+
+  //! Is it time to look for frames?
+  bool LookDue() const
+  { return share >= 1 || time - lastLook >= 4 * look / share; }
+
+  /**
+   * Is it time for a frame?  Rather a little early than a gradient late; the next
+   * one makes up for it.
+   *
+   * @param link The neighbour.
+   * @param own How many gradients this rank has computed.
+   */
+  bool Due(const size_t link, const std::uint64_t own) const
+  {
+    return share >= 1 || own >= last[link].own + longest ||
+        time + gradient / 2 >= last[link].next;
+  }
+
+  //! One is sent.
+  void Sent(const size_t link, const std::uint64_t own)
+  {
+    last[link].next = std::max(last[link].next, time) + Interval();
+    last[link].own = own;
+  }
+
+  //! Seconds between two frames to the same neighbour.
+  double Interval() const
+  {
+    return (moved > 0 && share < 1) ?
+        2 * double(last.size()) * seconds / moved / share : 0;
+  }
+
+ private:
+  //! The last frame to a neighbour: when the next is due, and how many gradients
+  //! this rank had computed.
+  struct Last
+  {
+    double next = 0;
+    std::uint64_t own = 0;
+  };
+
+  double share = 1;
+  double time = 0;
+  std::vector<Last> last;
+  //! Frames that were seen to move, and what the last of them cost.
+  std::uint64_t seen = 0;
+  double moved = 0;
+  double seconds = 0;
+  //! What it costs to look for frames if there are none, and when that was done
+  //! last.
+  double look = 0;
+  double lastLook = 0;
+  //! How long a gradient takes.
+  double gradient = 0;
+};
+
+} // namespace dasgd
+
+#endif
