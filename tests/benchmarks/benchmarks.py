@@ -19,6 +19,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import time
 
 # Gradients for each rank that take about a second on one core of 2024.
 GRADIENTS = {"logistic": 30000, "mlp": 500, "cnn": 100, "large": 80,
@@ -42,6 +43,7 @@ class Bench:
         self.details = {}
         self.failures = []
         self.no_hosts = None
+        self.starts = {}
 
     def run(self, name, command, ranks=None, network=None):
         """One measurement; its rate is kept under its name."""
@@ -149,6 +151,28 @@ def measure_hosts(bench, arguments):
             if problem == "mlp":
                 throughput("dasgd, float32", "dasgd", "--messages", "--format",
                            "float32")
+
+
+def measure_start(bench, arguments):
+    """Seconds of a run of one gradient per rank: start, handshake, end."""
+    for ranks in (1, 2, 4, 8, 16, 32):
+        for algorithm in ("independent", "dasgd"):
+            command = [arguments.throughput, "--problem", "logistic",
+                       "--algorithm", algorithm, "--gradients", "1"]
+            if ranks > 1:
+                command = [arguments.mpiexec, "-n", str(ranks)] + command
+            begin = time.monotonic()
+            done = subprocess.run(command, capture_output=True, text=True,
+                                  timeout=600, stdin=subprocess.DEVNULL)
+            seconds = time.monotonic() - begin
+            if done.returncode != 0:
+                bench.failures.append(f"start: {algorithm}, {ranks} ranks")
+                continue
+            result = json.loads(done.stdout.strip().splitlines()[-1])
+            start = bench.starts.setdefault(f"{algorithm}, {ranks} ranks",
+                                            {"program": [], "optimize": []})
+            start["program"].append(seconds)
+            start["optimize"].append(ranks / result["rate"])
 
 
 def measure_large(bench):
@@ -267,6 +291,11 @@ def print_table(bench, rows):
         median = statistics.median(values)
         spread = (max(values) - min(values)) / median
         print(f"{name:48} {median:10.1f} {100 * spread:6.1f} %")
+    print(f"\n{'seconds of one gradient per rank':48} {'program':>10} "
+          f"{'Optimize()':>10}")
+    for name, start in bench.starts.items():
+        print(f"{name:48} {statistics.median(start['program']):10.3f} "
+              f"{statistics.median(start['optimize']):10.4f}")
     print(f"\n{'ratio':58} {'median':>7} {'low':>7} {'high':>7} {'wanted':>7}")
     for entry in rows:
         wanted = "" if entry["least"] is None else f"{entry['least']:7.2f}"
@@ -346,6 +375,7 @@ def main():
               end="", file=sys.stderr, flush=True)
         measure(bench, arguments)
         measure_parts(bench, arguments)
+        measure_start(bench, arguments)
         if arguments.hosts:
             measure_hosts(bench, arguments)
         if not arguments.quick:
@@ -361,6 +391,7 @@ def main():
               "machine": machine(), "load": os.getloadavg(),
               "versions": versions(arguments),
               "samples": bench.samples, "details": bench.details,
+              "start": bench.starts,
               "figures": rows, "failures": bench.failures}
     if arguments.out:
         arguments.out.write_text(json.dumps(result, indent=1) + "\n")

@@ -106,9 +106,18 @@ double ApplyAgainstAxpy(const size_t elements)
   return axpy / ours;
 }
 
-//! A frame there and one back, applied at both ends, against two messages.
-//! Frames are lent, as they are on one machine, or sent.
-double ExchangeAgainstMessages(const size_t elements, const bool lent)
+//! A frame there and one back, filled and applied at both ends, against two
+//! messages.
+struct ExchangeRatios
+{
+  //! Nothing is done with the messages.
+  double ofMessages = 0;
+  //! They are filled and applied as frames are.
+  double ofApplied = 0;
+};
+
+//! @param lent Are frames lent, as they are on one machine, or sent?
+ExchangeRatios ExchangeAgainstMessages(const size_t elements, const bool lent)
 {
   const MpiCommunicator comm(MPI_COMM_WORLD);
   const size_t peer = 1 - comm.Rank();
@@ -153,23 +162,32 @@ double ExchangeAgainstMessages(const size_t elements, const bool lent)
   }, calls);
   while (!transport.Delivered()) { }
 
-  std::vector<std::uint8_t> message(Buffer::RoundUp(bytes));
-  const double messages = Seconds([&]()
+  arma::vec message(Buffer::RoundUp(bytes) / sizeof(double));
+  const int size = int(message.n_elem * sizeof(double));
+  const auto measure = [&](const bool applied)
   {
-    if (comm.Rank() == 0)
+    const auto sendMessage = [&]()
     {
-      MPI_Send(message.data(), int(message.size()), MPI_BYTE, int(peer), 5,
-          MPI_COMM_WORLD);
-    }
-    MPI_Recv(message.data(), int(message.size()), MPI_BYTE, int(peer), 5,
-        MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (comm.Rank() == 1)
+      if (applied)
+      {
+        std::memcpy(message.memptr(), iterate.memptr(),
+            elements * sizeof(double));
+      }
+      MPI_Send(message.memptr(), size, MPI_BYTE, int(peer), 5, MPI_COMM_WORLD);
+    };
+    return Seconds([&]()
     {
-      MPI_Send(message.data(), int(message.size()), MPI_BYTE, int(peer), 5,
-          MPI_COMM_WORLD);
-    }
-  }, calls);
-  return messages / ours;
+      if (comm.Rank() == 0)
+        sendMessage();
+      MPI_Recv(message.memptr(), size, MPI_BYTE, int(peer), 5, MPI_COMM_WORLD,
+          MPI_STATUS_IGNORE);
+      if (applied)
+        Subtract(iterate.memptr(), message.memptr(), elements);
+      if (comm.Rank() == 1)
+        sendMessage();
+    }, calls);
+  };
+  return { measure(false) / ours, measure(true) / ours };
 }
 
 } // namespace
@@ -194,10 +212,16 @@ int main()
     const std::string doubles = std::string(", ") + size.first + " doubles";
     if (ranks == 2)
     {
-      add("frame lent there and back, of MPI messages" + doubles,
-          ExchangeAgainstMessages(size.second, true));
-      add("frame sent there and back, of MPI messages" + doubles,
-          ExchangeAgainstMessages(size.second, false));
+      for (const bool lent : { true, false })
+      {
+        const std::string name = std::string("frame ") + (lent ? "lent" :
+            "sent") + " there and back, of MPI messages";
+        const ExchangeRatios ratios = ExchangeAgainstMessages(size.second,
+            lent);
+        add(name + doubles, ratios.ofMessages);
+        add(name + " that are filled and applied" + doubles,
+            ratios.ofApplied);
+      }
     }
     else
     {
