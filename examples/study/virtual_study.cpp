@@ -508,9 +508,9 @@ void Pace(Study& study, const Options& options)
 {
   for (size_t ranks = options.minRanks; ranks <= options.maxRanks; ranks *= 2)
   {
-    for (const double cost : { 0.03, 0.1, 0.3, 1.0 })
+    for (const double cost : { 0.1, 0.3, 1.0 })
     {
-      for (const double share : { 1.0, 0.5, 0.3, 0.2, 0.1, 0.05 })
+      for (const double share : { 1.0, 0.3, 0.2, 0.1, 0.05 })
       {
         Run run;
         run.algorithm = "DASGD";
