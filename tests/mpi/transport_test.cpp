@@ -176,8 +176,13 @@ TEST_CASE("A receiver that does not receive stops its sender, not more",
         CHECK(accepted <= (way == 0 ? 1 : 2) * window);
         CHECK(!transport.CanSend(0));
         CHECK(!transport.Delivered());
-        CHECK(pool.Used() == window);
-        CHECK(pool.Peak() == window);
+        // Of small messages, MPI keeps a copy, but for the one in a window that
+        // is synchronous.
+        const size_t kept = (way == 0 || bytes > MpiLink::smallBytes) ? window :
+            1;
+        CHECK(pool.Used() == kept);
+        CHECK(pool.Peak() >= kept);
+        CHECK(pool.Peak() <= window);
       }
       // Everybody waits here, and MPI makes progress meanwhile.
       const std::uint64_t total = comm.Gather(accepted)[0];

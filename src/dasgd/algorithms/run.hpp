@@ -94,9 +94,7 @@ void ExchangeBeside(WorkerType& worker,
                     const std::atomic<bool>& abandoned)
 {
   constexpr double shortest = 20e-6, longest = 500e-6;
-  double nap = shortest, seconds = 0;
-  const Traffic& traffic = worker.Node().Exchanged();
-  Stopwatch watch(nullptr);
+  double nap = shortest;
   while (!abandoned && !driver.MayLeave(transport))
   {
     worker.Exchange();
@@ -109,11 +107,7 @@ void ExchangeBeside(WorkerType& worker,
       continue;
     }
     transport.Progress();
-    watch.Lap(seconds);
-    driver.Exchanged(watch.Now(), traffic, transport, false);
     worker.Meeting().WaitForComputed(nap);
-    watch.Lap(seconds);
-    driver.Other(watch.Now());
     nap = std::min(longest, nap + shortest);
   }
 }

@@ -177,7 +177,6 @@ class Simulation
     Seat& seat = seats[rank];
     if (seat.halted || seat.relaying || seat.worker->ExchangeOver())
       return;
-    seat.driver->Other(clock.Now());
     const Traffic& traffic = seat.worker->Node().Exchanged();
     const std::uint64_t before = traffic.framesSent;
     seat.worker->Exchange();
@@ -187,7 +186,6 @@ class Simulation
     if (seat.port->HasFrame())
     {
       seat.relaying = true;
-      seat.driver->Other(clock.Now());
       const double stall = Stalls() ? random.Uniform(0,
           2 * machine.stallSeconds) : 0;
       clock.After(machine.relaySeconds + stall, [this, rank]()
@@ -211,8 +209,6 @@ class Simulation
     Note(rank, 1);
     seat.relaying = false;
     TakeFrame(seat);
-    seat.driver->Exchanged(clock.Now(), seat.worker->Node().Exchanged(),
-        *seat.port, true);
     Exchange(rank);
     Resume(rank);
   }
@@ -341,7 +337,6 @@ class Simulation
       return;
     Note(rank, 2);
     seat.worker->Compute();
-    // With an exchange beside it, that side goes by its own time.
     if (!seat.worker->Overlaps())
     {
       seat.driver->Other(clock.Now() - seconds);

@@ -331,9 +331,8 @@ void Training<AlgorithmType, ElemType>::Run()
   run.staleness = keeper.About().staleness;
   run.maxLead = fixed->maxLead;
   run.damping = fixed->stalenessDamping;
-  // A thread that has a core of its own takes nothing from computing.
-  run.share = (overlap.used && 2 * RanksHere() <= Cores()) ? 1 :
-      fixed->exchangeShare;
+  // A thread takes little from computing.
+  run.share = overlap.used ? 1 : fixed->exchangeShare;
   outcome = Outcome();
   outcome.counts.staleness = run.staleness;
   try

@@ -28,6 +28,10 @@ namespace dasgd {
  * again after 4 times that cost / share, which leaves three quarters of the
  * share to the frames.
  *
+ * Gradients of microseconds never wait.  Such problems are small, and fastest on
+ * one rank; on several, they are to end where they do there, which staleness
+ * endangers.
+ *
  * It has no clock: the driver says what time it is, in seconds, and how the
  * time was spent.
  */
@@ -36,6 +40,8 @@ class ExchangePace
  public:
   //! A frame waits for at most so many gradients of this rank.
   static constexpr std::uint64_t longest = 8;
+  //! Gradients that take less than so many seconds do not wait.
+  static constexpr double shortest = 10e-6;
 
   //! @param links Neighbours to send to.
   explicit ExchangePace(const size_t links) : last(links) { }
@@ -79,10 +85,12 @@ class ExchangePace
   //! The time since the last call was spent on something else ...
   void Other(const double now) { time = now; }
 
-  //! ... namely on a gradient.
+  //! ... namely on a gradient.  A single one may have been interrupted; the
+  //! shortest of the last ones were not.
   void Computed(const double now)
   {
-    gradient += (now - time - gradient) / (gradient > 0 ? 16 : 1);
+    gradient = (gradient > 0) ? std::min(now - time, 1.1 * gradient) :
+        now - time;
     time = now;
   }
 
@@ -91,7 +99,10 @@ class ExchangePace
 
   //! Is it time to look for frames?
   bool LookDue() const
-  { return share >= 1 || time - lastLook >= 4 * look / share; }
+  {
+    return share >= 1 || gradient < shortest ||
+        time - lastLook >= 4 * look / share;
+  }
 
   /**
    * Is it time for a frame?  Rather a little early than a gradient late; the next
@@ -102,7 +113,8 @@ class ExchangePace
    */
   bool Due(const size_t link, const std::uint64_t own) const
   {
-    return share >= 1 || own >= last[link].own + longest ||
+    return share >= 1 || gradient < shortest ||
+        own >= last[link].own + longest ||
         time + gradient / 2 >= last[link].next;
   }
 
