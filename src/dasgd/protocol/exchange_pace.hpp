@@ -74,6 +74,7 @@ class ExchangePace
       {
         moved /= 2;
         seconds /= 2;
+        measured = true;
       }
     }
     else if (looked)
@@ -100,7 +101,7 @@ class ExchangePace
   //! Is it time to look for frames?
   bool LookDue() const
   {
-    return share >= 1 || gradient < shortest ||
+    return share >= 1 || !measured || gradient < shortest ||
         time - lastLook >= 4 * look / share;
   }
 
@@ -113,7 +114,7 @@ class ExchangePace
    */
   bool Due(const size_t link, const std::uint64_t own) const
   {
-    return share >= 1 || gradient < shortest ||
+    return share >= 1 || !measured || gradient < shortest ||
         own >= last[link].own + longest ||
         time + gradient / 2 >= last[link].next;
   }
@@ -128,7 +129,7 @@ class ExchangePace
   //! Seconds between two frames to the same neighbour.
   double Interval() const
   {
-    return (moved > 0 && share < 1) ?
+    return (measured && share < 1) ?
         2 * double(last.size()) * seconds / moved / share : 0;
   }
 
@@ -144,8 +145,10 @@ class ExchangePace
   double share = 1;
   double time = 0;
   std::vector<Last> last;
-  //! Frames that were seen to move, and what the last of them cost.
+  //! Frames that were seen to move, and what the last of them cost; the first,
+  //! with cold caches, cost too much to go by.
   std::uint64_t seen = 0;
+  bool measured = false;
   double moved = 0;
   double seconds = 0;
   //! What it costs to look for frames if there are none, and when that was done
