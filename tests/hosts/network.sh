@@ -138,8 +138,8 @@ END
   chmod +x "$sessions/agent"
 }
 
-# slow_down <host> <rate>: both directions of its link, such that what waits
-# does so for 200 ms at most.  A burst is what a link of 10 Gbit/s sends in 1 ms.
+# slow_down <host> <rate> [<burst>]: both directions of its link, such that what
+# waits does so for 200 ms at most.
 slow_down()
 {
   local limit=(root tbf rate "$2" burst "${3:-32kb}" latency 200ms)

@@ -225,6 +225,26 @@ TEST_CASE("exchanging keeps to its share of the time", "[sim]")
     CHECK(end.counts.framesPaced == 0);
 }
 
+TEST_CASE("a rank that was stopped while it looked for frames looks again soon",
+    "[sim]")
+{
+  ExchangePace pace(1);
+  pace.SetShare(0.1);
+  double now = 0;
+  std::uint64_t frames = 0;
+  for (size_t i = 0; i < 200; ++i)
+  {
+    frames += 2;
+    pace.Exchanged(now += 1e-5, frames, false, true);
+    pace.Computed(now += 1e-3);
+  }
+  pace.Exchanged(now += 10, frames, false, true);
+  size_t gradients = 0;
+  for (; gradients < 100 && !pace.LookDue(); ++gradients)
+    pace.Computed(now += 1e-3);
+  CHECK(gradients <= ExchangePace::longest);
+}
+
 TEST_CASE("frames that never end keep nobody from computing", "[sim]")
 {
   // Applying takes longer than computing, so there is always a frame waiting at

@@ -26,7 +26,7 @@ namespace dasgd {
  *
  * To look for messages where there are none costs system calls.  A rank looks
  * again after 4 times that cost / share, which leaves three quarters of the
- * share to the frames.
+ * share to the frames, or after as many gradients.
  *
  * Gradients of microseconds never wait.  Such problems are small, and fastest on
  * one rank; on several, they are to end where they do there, which staleness
@@ -80,7 +80,11 @@ class ExchangePace
     else if (looked)
       look += ((now - time) - look) / 16;
     time = now;
-    lastLook = looked ? now : lastLook;
+    if (looked)
+    {
+      lastLook = now;
+      unseen = 0;
+    }
   }
 
   //! The time since the last call was spent on something else ...
@@ -93,6 +97,7 @@ class ExchangePace
     gradient = (gradient > 0) ? std::min(now - time, 1.1 * gradient) :
         now - time;
     time = now;
+    ++unseen;
   }
 
   //! This rank computes no more: nobody gains if frames wait.
@@ -102,7 +107,7 @@ class ExchangePace
   bool LookDue() const
   {
     return share >= 1 || !measured || gradient < shortest ||
-        time - lastLook >= 4 * look / share;
+        unseen >= longest || time - lastLook >= 4 * look / share;
   }
 
   /**
@@ -155,6 +160,9 @@ class ExchangePace
   //! last.
   double look = 0;
   double lastLook = 0;
+  //! Gradients since then: a process that was stopped while it looked is not to
+  //! be misled by what that took.
+  std::uint64_t unseen = 0;
   //! How long a gradient takes.
   double gradient = 0;
 };
