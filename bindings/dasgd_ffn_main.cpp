@@ -284,8 +284,11 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 
   dasgd::cli::OnAllRanks([&]()
   {
-    if (dasgd::cli::Rank() != 0)
+    if (!dasgd::cli::Writes())
       return;
+    // In place of rank 0.
+    if (tests && test.values.empty())
+      test = read("test_file", "test_labels_file", false, false);
     double accuracy = arma::datum::nan;
     if (tests)
     {

@@ -151,7 +151,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 
   dasgd::cli::OnAllRanks([&]()
   {
-    if (dasgd::cli::Rank() != 0)
+    if (!dasgd::cli::Writes())
       return;
     if (params.Has("training") && params.Has("print_training_accuracy"))
     {

@@ -236,8 +236,11 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 
   dasgd::cli::OnAllRanks([&]()
   {
-    if (dasgd::cli::Rank() != 0)
+    if (!dasgd::cli::Writes())
       return;
+    // In place of rank 0.
+    if (tests && test.values.empty())
+      test = read("test_file", "test_labels_file", false, false);
     arma::fmat weights;
     DoubleIterate::Convert(iterate, weights);
     double accuracy = arma::datum::nan;

@@ -147,7 +147,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 
   dasgd::cli::OnAllRanks([&]()
   {
-    if (dasgd::cli::Rank() != 0)
+    if (!dasgd::cli::Writes())
       return;
     double accuracy = arma::datum::nan;
     if (params.Has("test"))

@@ -18,6 +18,7 @@
 #include <ranks/ranks.hpp>
 #include <ranks/spawn.hpp>
 #include <study/data.hpp>
+#include <study/data_options.hpp>
 #include <study/process.hpp>
 #include <study/read_data.hpp>
 #include <study/run.hpp>
@@ -25,7 +26,10 @@
 #include <study/study.hpp>
 #include <study/tasks.hpp>
 
+#include <filesystem>
+
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace mlpack;
 using namespace mlpack::util;
@@ -52,9 +56,11 @@ BINDING_LONG_DESC(
     "The problem is 'softmax' (softmax regression), 'logistic' (logistic "
     "regression; with more than two classes, it learns whether the label is "
     "in the lower half), 'mlp' (a network with one hidden layer of 64 units, "
-    "unless " + PRINT_PARAM_STRING("layers") + " are given) or 'cnn' (two "
+    "unless " + PRINT_PARAM_STRING("layers") + " are given), 'cnn' (two "
     "convolutions of 5 x 5 with 8 and 16 maps, each followed by relu and "
-    "pooling of 2 x 2).  The data is Fashion-MNIST from Debian's package "
+    "pooling of 2 x 2) or 'onnx' (the network of " +
+    PRINT_PARAM_STRING("model_file") + ", computed by ONNX Runtime).  The data "
+    "is Fashion-MNIST from Debian's package "
     "dataset-fashion-mnist, 'cifar10' from the folder " +
     PRINT_PARAM_STRING("data_dir") + " (in both, the mean of each pixel is "
     "subtracted), 'synthetic', or your own: " +
@@ -69,8 +75,13 @@ BINDING_LONG_DESC(
     "'ps_adaptive', which takes shorter steps for late gradients, and "
     "'ps_picky:0.5', which drops gradients of models farther away than that; "
     "'dpsgd', 'adpsgd' and 'swift', which average with neighbours; 'local', "
-    "which averages from time to time ('local:16' and 'swift:4' after that "
-    "many steps); and 'sgd', which is serial SGD in one process."
+    "which averages from time to time, and 'diloco', which then steps with "
+    "momentum ('local:16', 'swift:4' and 'diloco:100' after that many steps); "
+    "'dasgd_momentum', 'dasgd_adam', 'allreduce_momentum' and 'allreduce_adam', "
+    "which take the steps of these optimizers; and, in one process, 'sgd', "
+    "which is serial SGD, 'momentum', 'adam', and 'threads', which is serial "
+    "SGD whose matrix products may use all cores.  Momentum is 0.9, and tries a "
+    "tenth of the step sizes; Adam tries a hundredth."
     "\n\n"
     "Every algorithm gets its own step size.  It tries each of the " +
     PRINT_PARAM_STRING("step_sizes") + " once, on points held out for this, "
@@ -100,7 +111,9 @@ BINDING_LONG_DESC(
     "All results are kept in " + PRINT_PARAM_STRING("results_dir") + ": "
     "'runs.csv' has a row for each run, and the folder 'curves' has its loss "
     "over time.  To continue an interrupted study, give the same command "
-    "again.  The " + PRINT_PARAM_STRING("report_file") + " is a page that "
+    "again; with more " + PRINT_PARAM_STRING("seeds") + " or other " +
+    PRINT_PARAM_STRING("algorithms") + ", only what is new is run.  The " +
+    PRINT_PARAM_STRING("report_file") + " is a page that "
     "needs no network.");
 
 BINDING_EXAMPLE(
@@ -115,28 +128,6 @@ BINDING_EXAMPLE(
         "time_budget", 10, "results_dir", "slow_rank", "report_file",
         "slow_rank.html"));
 
-PARAM_STRING_IN("problem", "What to train: 'logistic', 'softmax', 'mlp' or "
-    "'cnn'.", "p", "softmax");
-PARAM_STRING_IN("data", "Data to train with: 'fashion_mnist', 'cifar10', "
-    "'synthetic', or 'synthetic_sparse' for 'logistic'.", "d",
-    "fashion_mnist");
-PARAM_STRING_IN("data_dir", "Folder with the files of 'fashion_mnist' or "
-    "'cifar10'.", "", "");
-PARAM_STRING_IN("training_file", "Your own points to train with: a matrix, or "
-    "images in the IDX format.", "t", "");
-PARAM_STRING_IN("labels_file", "Labels of the training points, from 0 on; "
-    "without this file, they are the last column of the points.", "l", "");
-PARAM_STRING_IN("test_file", "Your own points to test with.", "T", "");
-PARAM_STRING_IN("test_labels_file", "Labels of the test points.", "L", "");
-PARAM_STRING_IN("input_shape", "Shape of a point: WIDTHxHEIGHTxCHANNELS, or a "
-    "single number.", "i", "");
-PARAM_STRING_IN("layers", "Layers of the network, one word for each, as in "
-    "mlpack_dasgd_ffn (but no batchnorm).", "y", "");
-PARAM_INT_IN("points", "Maximum number of points to train with; 0 takes all.",
-    "n", 10000);
-PARAM_INT_IN("test_points", "Maximum number of points to test with; 0 stands "
-    "for 2000, or 500 for 'cnn'.", "", 0);
-PARAM_INT_IN("batch_size", "Number of points in each gradient.", "b", 32);
 PARAM_STRING_IN("algorithms", "Algorithms to compare, separated by commas.",
     "a", "dasgd,allreduce,ps,dpsgd,adpsgd,swift,local,sgd");
 PARAM_STRING_IN("ranks", "Numbers of processes, at least 2, separated by "
@@ -157,6 +148,10 @@ PARAM_INT_IN("tuning_seeds", "Number of tries, each with its own seed, of a "
     "step size that may be the best.", "", 3);
 PARAM_DOUBLE_IN("target_loss", "Test loss to reach; 0 derives it from runs of "
     "serial SGD.", "", 0.0);
+PARAM_STRING_IN("model_file", "ONNX file of the network to train, for the "
+    "problem 'onnx'.", "m", "");
+PARAM_DOUBLE_IN("target_accuracy", "Test accuracy to reach, as 0.65, in place "
+    "of a loss; 0 for none.", "", 0.0);
 PARAM_DOUBLE_IN("time_budget", "Seconds per run; 0 picks 1, or 2 for 'mlp' "
     "and 5 for 'cnn'.", "", 0.0);
 PARAM_DOUBLE_IN("timeout", "Seconds after which a run that has not ended is "
@@ -164,6 +159,8 @@ PARAM_DOUBLE_IN("timeout", "Seconds after which a run that has not ended is "
 PARAM_STRING_IN("results_dir", "Folder for the results.", "o", "dasgd_study");
 PARAM_STRING_IN("report_file", "File to write the page to.", "r",
     "report.html");
+PARAM_STRING_IN("only", "Algorithms to run this time, separated by commas; the "
+    "same command without it runs the others.", "", "");
 PARAM_FLAG("restart", "Delete earlier results in the folder and start anew.",
     "");
 PARAM_INT_IN("seed", "First random seed, for the initial model and the order "
@@ -173,57 +170,11 @@ PARAM_STRING_IN("run_file", "For internal use: a single run of a study.", "",
 
 namespace study = dasgd::study;
 
-//! A value that cannot be.
-[[noreturn]] static void Refuse(const std::string& name,
-                                const std::string& value,
-                                const std::string& why)
-{
-  throw std::invalid_argument("Invalid value of " + PRINT_PARAM_STRING(name) +
-      " specified (" + value + "): " + why + "!");
-}
-
-//! One of some words.
-static std::string OneOf(util::Params& params,
-                         const std::string& name,
-                         const std::vector<std::string>& known)
-{
-  const std::string value = params.Get<std::string>(name);
-  if (std::find(known.begin(), known.end(), value) == known.end())
-  {
-    const std::string best = dasgd::Nearest(value, known);
-    Refuse(name, value, "known are " + study::Join(known, ", ") +
-        (best.empty() ? "" : "; did you mean '" + best + "'"));
-  }
-  return value;
-}
-
-//! A number of which there may be none below a limit.
-static size_t AtLeast(util::Params& params,
-                      const std::string& name,
-                      const int least)
-{
-  const int value = params.Get<int>(name);
-  if (value < least)
-  {
-    Refuse(name, std::to_string(value), "give a whole number from " +
-        std::to_string(least) + " on");
-  }
-  return size_t(value);
-}
-
-//! Seconds or a loss: 0 stands for what the program chooses.
-static double NotNegative(util::Params& params, const std::string& name)
-{
-  const double value = params.Get<double>(name);
-  if (!std::isfinite(value) || value < 0)
-  {
-    const std::string given = std::isnan(value) ? "nan" :
-        std::isinf(value) ? (value < 0 ? "-inf" : "inf") :
-        study::NumberText(value);
-    Refuse(name, given, "give a finite number of at least 0");
-  }
-  return value;
-}
+using study::AtLeast;
+using study::CommandText;
+using study::NotNegative;
+using study::OneOf;
+using study::Refuse;
 
 //! What to compare.
 static std::vector<study::Algorithm> AlgorithmsOf(util::Params& params)
@@ -278,6 +229,28 @@ static std::vector<study::Algorithm> AlgorithmsOf(util::Params& params)
   if (algorithms.empty())
     Refuse("algorithms", text, "name at least one, e.g. dasgd,sgd");
   return algorithms;
+}
+
+//! Which of them to run this time.
+static std::vector<std::string> OnlyOf(
+    util::Params& params,
+    const std::vector<study::Algorithm>& algorithms)
+{
+  const std::string text = params.Get<std::string>("only");
+  std::vector<std::string> names, only;
+  for (const study::Algorithm& algorithm : algorithms)
+    names.push_back(algorithm.name);
+  for (const std::string& name : study::Split(text, ','))
+  {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+    {
+      Refuse("only", text, "'" + name + "' is not one of " +
+          PRINT_PARAM_STRING("algorithms") + " (" + study::Join(names, ",") +
+          "); name some of these");
+    }
+    only.push_back(name);
+  }
+  return only;
 }
 
 static std::vector<size_t> RanksOf(util::Params& params)
@@ -377,81 +350,31 @@ static std::vector<double> StepsOf(util::Params& params)
   return steps;
 }
 
-//! The command that was given, as one would type it, to go on or to repeat it.
-static std::string CommandText()
+//! The ONNX file of the network; empty if there is none.
+static std::string ModelFileOf(util::Params& params, const std::string& problem)
 {
-  std::string text;
-  for (std::string word : dasgd::cli::CommandWords())
+  const std::string file = params.Get<std::string>("model_file");
+  if (problem != "onnx")
   {
-    if (word == "--restart")
-      continue;
-    if (text.empty())
-      word = word.substr(word.rfind('/') + 1);
-    const bool plain = !word.empty() && word.find_first_not_of(
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-        "_-+=.,:/@%") == std::string::npos;
-    if (!plain)
+    if (!file.empty())
     {
-      std::string quoted = "'";
-      for (const char c : word)
-        quoted += (c == '\'') ? "'\\''" : std::string(1, c);
-      word = quoted + "'";
+      Refuse("model_file", file, "the problem is '" + problem + "'; give " +
+          PRINT_PARAM_STRING("problem") + " onnx as well");
     }
-    text += (text.empty() ? "" : " ") + word;
+    return "";
   }
-  return text;
-}
-
-//! Which points are asked for.
-static study::DataRequest RequestOf(util::Params& params,
-                                    const study::Settings& settings)
-{
-  study::DataRequest request;
-  request.data = OneOf(params, "data", { "fashion_mnist", "cifar10",
-      "synthetic", "synthetic_sparse" });
-  request.training = params.Get<std::string>("training_file");
-  request.labels = params.Get<std::string>("labels_file");
-  request.test = params.Get<std::string>("test_file");
-  request.testLabels = params.Get<std::string>("test_labels_file");
-  request.shape = params.Get<std::string>("input_shape");
-  request.folder = params.Get<std::string>("data_dir");
-  if (params.Has("training_file"))
+  if (file.empty() || access(file.c_str(), R_OK) != 0)
   {
-    if (params.Has("data"))
-    {
-      Refuse("data", request.data, "the points are those of " +
-          PRINT_PARAM_STRING("training_file") + "; give only one of the two");
-    }
-    request.data = "files";
+    Refuse("model_file", file, "the problem 'onnx' needs an ONNX file that can "
+        "be read; give its name");
   }
-  else
+  if (access(study::OnnxProgram().c_str(), X_OK) != 0)
   {
-    for (const std::string name : { "labels_file", "test_file",
-        "test_labels_file", "input_shape" })
-    {
-      if (params.Has(name))
-      {
-        Refuse(name, params.Get<std::string>(name), "this is for points of "
-            "your own; give them with " + PRINT_PARAM_STRING("training_file"));
-      }
-    }
+    Refuse("problem", problem, "there is no '" + study::OnnxProgram() + "', "
+        "which trains ONNX models; build the project with "
+        "-DDASGD_WITH_ONNX=ON, or give another problem");
   }
-  if (request.folder.empty() && request.data == "fashion_mnist")
-    request.folder = "/usr/share/datasets/fashion-mnist";
-  if (request.folder.empty() && request.data == "cifar10")
-  {
-    const char* home = std::getenv("HOME");
-    request.folder = std::string(home ? home : ".") +
-        "/.cache/dasgd/cifar-10-batches-bin";
-  }
-  request.points = AtLeast(params, "points", 0);
-  request.testPoints = AtLeast(params, "test_points", 0);
-  if (request.testPoints == 0)
-    request.testPoints = (settings.problem == "cnn") ? 500 : 2000;
-  request.batch = settings.batchSize;
-  request.binary = (settings.problem == "logistic");
-  request.seed = settings.seed;
-  return request;
+  return std::filesystem::absolute(file).string();
 }
 
 //! A file that the study reads, and the option that names it.
@@ -468,7 +391,8 @@ static std::vector<Input> InputsOf(const study::DataRequest& request,
   std::vector<Input> inputs;
   for (const Input& input : { Input{ "training_file", request.training },
       Input{ "labels_file", request.labels }, Input{ "test_file",
-      request.test }, Input{ "test_labels_file", request.testLabels } })
+      request.test }, Input{ "test_labels_file", request.testLabels },
+      Input{ "model_file", settings.modelFile } })
   {
     if (!input.path.empty())
       inputs.push_back(input);
@@ -517,57 +441,6 @@ static void CheckOutputs(const study::Settings& settings,
   }
 }
 
-//! The layers of a network: as given, or else those of the problem.
-static std::string LayersOf(util::Params& params,
-                            const study::Settings& settings,
-                            const study::DataSet& data)
-{
-  const bool network = settings.problem == "mlp" || settings.problem == "cnn";
-  std::string text = params.Get<std::string>("layers");
-  if (!network)
-  {
-    if (!text.empty())
-    {
-      Refuse("layers", text, "'" + settings.problem + "' has none; give "
-          "'--problem mlp' or '--problem cnn'");
-    }
-    return "";
-  }
-  const std::string end = "linear:" + std::to_string(data.classes) +
-      " logsoftmax";
-  if (text.empty() && settings.problem == "mlp")
-    text = "linear:64 relu " + end;
-  else if (text.empty())
-  {
-    text = "conv:8x5x5 relu maxpool:2x2 conv:16x5x5 relu maxpool:2x2 " + end;
-  }
-  try
-  {
-    const auto layers = dasgd::ffn::ParseLayers(text);
-    for (const auto& layer : layers)
-    {
-      if (layer.kind == dasgd::ffn::LayerKind::BatchNorm)
-      {
-        throw std::invalid_argument("batchnorm keeps means that are no "
-            "parameters, so copies of the model lack them; leave it out");
-      }
-    }
-    const size_t classes = dasgd::ffn::ClassCount(layers,
-        dasgd::ffn::ParseShape(data.shape));
-    if (classes < data.classes)
-    {
-      throw std::invalid_argument("the network has " +
-          std::to_string(classes) + " outputs, but the data " +
-          std::to_string(data.classes) + " classes; end with '" + end + "'");
-    }
-  }
-  catch (const std::invalid_argument& e)
-  {
-    Refuse("layers", text, e.what());
-  }
-  return text;
-}
-
 //! By which it is seen that a file is another one than before.
 static std::string FileState(const std::string& path)
 {
@@ -585,7 +458,8 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
 {
   study::Settings settings;
   settings.problem = OneOf(params, "problem", { "logistic", "softmax", "mlp",
-      "cnn" });
+      "cnn", "onnx" });
+  settings.modelFile = ModelFileOf(params, settings.problem);
   settings.batchSize = AtLeast(params, "batch_size", 1);
   settings.algorithms = AlgorithmsOf(params);
   settings.ranks = RanksOf(params);
@@ -597,6 +471,20 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
   settings.seed = AtLeast(params, "seed", 0);
   const double target = NotNegative(params, "target_loss");
   settings.target = (target > 0) ? target : study::Unknown;
+  const double accuracy = NotNegative(params, "target_accuracy");
+  if (accuracy >= 1)
+  {
+    Refuse("target_accuracy", study::NumberText(accuracy), "give a part of all "
+        "answers below 1, as 0.65 for 65 %");
+  }
+  if (accuracy > 0 && target > 0)
+  {
+    Refuse("target_accuracy", study::NumberText(accuracy), "there is " +
+        PRINT_PARAM_STRING("target_loss") + " (" + study::NumberText(target) +
+        ") as well; give one of both");
+  }
+  settings.accuracy = (accuracy > 0) ? accuracy : study::Unknown;
+  settings.only = OnlyOf(params, settings.algorithms);
   settings.budget = NotNegative(params, "time_budget");
   settings.timeout = NotNegative(params, "timeout");
   if (settings.budget > 1e6)
@@ -607,12 +495,6 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
   settings.resultsDir = params.Get<std::string>("results_dir");
   settings.reportFile = params.Get<std::string>("report_file");
   settings.command = CommandText();
-  const bool sparse = params.Get<std::string>("data") == "synthetic_sparse";
-  if (sparse && settings.problem != "logistic")
-  {
-    Refuse("data", "synthetic_sparse", "this is for '--problem logistic', not "
-        "for '" + settings.problem + "'");
-  }
   for (const std::string name : { "results_dir", "report_file" })
   {
     if (params.Get<std::string>(name).empty())
@@ -627,8 +509,8 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
 
   if (settings.budget == 0)
   {
-    settings.budget = (settings.problem == "cnn") ? 5 :
-        (settings.problem == "mlp") ? 2 : 1;
+    settings.budget = (settings.problem == "cnn" ||
+        settings.problem == "onnx") ? 5 : (settings.problem == "mlp") ? 2 : 1;
   }
   if (settings.timeout == 0)
     settings.timeout = 60 + 10 * settings.budget;
@@ -640,10 +522,11 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
         "give more than that");
   }
 
-  const study::DataRequest request = RequestOf(params, settings);
+  const study::DataRequest request = study::RequestOf(params,
+      settings.problem, settings.batchSize, settings.seed);
   CheckOutputs(settings, InputsOf(request, settings));
   data = study::ReadData(request);
-  settings.layers = LayersOf(params, settings, data);
+  settings.layers = study::LayersOf(params, settings.problem, data);
   const size_t points = data.train.labels.n_elem;
   const size_t most = *std::max_element(settings.ranks.begin(),
       settings.ranks.end());
@@ -689,6 +572,11 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
   }
   if (!settings.layers.empty())
     all.Set("layers", settings.layers);
+  if (!settings.modelFile.empty())
+  {
+    keep("model_file");
+    settings.files.Set("model_file", FileState(settings.modelFile));
+  }
   all.Set("points", std::to_string(request.points));
   all.Set("test_points", std::to_string(request.testPoints));
   all.Set("batch_size", std::to_string(settings.batchSize));
@@ -716,6 +604,7 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
       [](const double step) { return study::NumberText(step); });
   all.Set("tuning_seeds", std::to_string(settings.tuningSeeds));
   all.Set("target_loss", study::NumberText(target));
+  all.Set("target_accuracy", study::NumberText(accuracy));
   all.Set("time_budget", study::NumberText(settings.budget));
   all.Set("timeout", study::NumberText(settings.timeout));
   all.Set("seed", std::to_string(settings.seed));

@@ -27,6 +27,7 @@ Installs what is missing to build programs with dasgd.  Options add to that:
                 ONNX files (on Debian 12, ONNX Runtime comes by npm, with the
                 headers of Debian 13)
   --mpich       MPICH beside Open MPI, which stays the default
+  --slurm       Slurm and munge, for tests/slurm/run.sh
   --alternate   (Debian) a second pair of mlpack and ensmallen in
                 .deps/alternate, to test dasgd against both
   --check       install nothing; only say what is missing
@@ -39,7 +40,8 @@ END
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 deps="$root/.deps"
 
-quickstart=no paper=no tests=no peers=no onnx=no mpich=no alternate=no check=no
+quickstart=no paper=no tests=no peers=no onnx=no mpich=no slurm=no
+alternate=no check=no
 for option in "$@"; do
   case "$option" in
     --quickstart) quickstart=yes ;;
@@ -48,6 +50,7 @@ for option in "$@"; do
     --peers) peers=yes ;;
     --onnx) onnx=yes ;;
     --mpich) mpich=yes ;;
+    --slurm) slurm=yes ;;
     --alternate) alternate=yes ;;
     --check) check=yes ;;
     --help | -h) usage; exit 0 ;;
@@ -271,6 +274,10 @@ find_missing()
   if [ "$mpich" = yes ]; then
     need "MPICH (mpicxx.mpich)" 3.1 "$(mpi_version mpicxx.mpich)" \
       mpich libmpich-dev
+  fi
+  if [ "$slurm" = yes ]; then
+    need "Slurm" 0 "$(command_found slurmctld)" slurmctld slurmd slurm-client
+    need "munge" 0 "$(command_found munged)" munge
   fi
 }
 

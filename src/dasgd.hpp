@@ -13,6 +13,7 @@
 #include "dasgd/optimizer/adpsgd.hpp"
 #include "dasgd/optimizer/allreduce_sgd.hpp"
 #include "dasgd/optimizer/dasgd.hpp"
+#include "dasgd/optimizer/diloco.hpp"
 #include "dasgd/optimizer/dpsgd.hpp"
 #include "dasgd/optimizer/family.hpp"
 #include "dasgd/optimizer/local_sgd.hpp"

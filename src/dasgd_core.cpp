@@ -2,8 +2,8 @@
  * @file dasgd_core.cpp
  *
  * Compiles what dasgd's layers `core`, `run`, `wire`, `report` and `protocol`
- * define that is not a template, and the simulated network; needs neither MPI
- * nor ensmallen.  See dasgd/core/config.hpp.
+ * define that is not a template, plans and the simulated network; needs neither
+ * MPI nor ensmallen.  See dasgd/core/config.hpp.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -19,11 +19,13 @@
 #include "dasgd/core/part_files_impl.hpp"
 #include "dasgd/core/progress_impl.hpp"
 #include "dasgd/core/routes_impl.hpp"
+#include "dasgd/core/stop_signals_impl.hpp"
 #include "dasgd/core/theory_impl.hpp"
 #include "dasgd/core/topology/shape_impl.hpp"
 #include "dasgd/core/topology_impl.hpp"
 #include "dasgd/core/whole_file_impl.hpp"
 #include "dasgd/core/work_impl.hpp"
+#include "dasgd/plan/plan_impl.hpp"
 #include "dasgd/protocol/endpoint.hpp"
 #include "dasgd/report/history_trace_impl.hpp"
 #include "dasgd/report/report_impl.hpp"

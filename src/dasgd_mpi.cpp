@@ -25,6 +25,7 @@
 #include "dasgd/transport/mpi_environment_impl.hpp"
 #include "dasgd/transport/mpi_error_impl.hpp"
 #include "dasgd/transport/mpi_link_impl.hpp"
+#include "dasgd/transport/mpi_link_speed_impl.hpp"
 #include "dasgd/transport/mpi_root_stream_impl.hpp"
 #include "dasgd/transport/mpi_transport_impl.hpp"
 #include "dasgd/transport/rank_loss_impl.hpp"

@@ -31,7 +31,9 @@ enum class Event
   Callback,
   Tolerance,
   //! A callback asks to stop when its rank has done its share.
-  CallbackDone
+  CallbackDone,
+  //! A signal comes.
+  Signal
 };
 
 //! Everything that a run is made of.
@@ -176,16 +178,14 @@ class ScriptedSource final : public dasgd::GradientSource<double>
   bool TakeStep(size_t /* points */,
                 double /* scale */,
                 double* out,
+                double* sum,
                 const double*& update) override
   {
-    double* target = out ? out : scratch.data();
-    for (size_t i = 0; i < script.elements; ++i)
-    {
-      target[i] = scratch[i];
-      iterate[i] -= target[i];
-    }
-    update = target;
-    return true;
+    update = sum ? nullptr : out ? out : scratch.data();
+    return sum ?
+        FormAndApply<true>(iterate, scratch.data(), sum, 1.0, script.elements) :
+        FormAndApply(iterate, scratch.data(), out ? out : scratch.data(), 1.0,
+            script.elements);
   }
 
   bool Step(double /* points */, const double scale) override
@@ -241,6 +241,12 @@ class ScriptedSource final : public dasgd::GradientSource<double>
   {
     if (onBetweenSteps)
       onBetweenSteps();
+  }
+
+  int Signal() override
+  {
+    return (script.event == Event::Signal && rank == script.eventRank &&
+        steps >= script.eventStep) ? 15 : 0;
   }
 
   //! Batches that this rank visited.
@@ -458,6 +464,7 @@ inline std::string Broken(const Case& script,
     case Event::NonFinite: wanted(StopReason::NonFinite); break;
     case Event::Callback:
     case Event::CallbackDone: wanted(StopReason::Callback); break;
+    case Event::Signal: wanted(StopReason::Signal); break;
     case Event::Tolerance: wanted(StopReason::Tolerance); break;
   }
   for (size_t r = 0; r < n; ++r)
@@ -524,7 +531,7 @@ inline Case RandomCase(Random& random, const size_t ranks)
   script.points = ranks + random.Below(60);
   script.batchSize = 1 + random.Below(8);
   script.maxIterations = random.Below(400);
-  script.event = Event(random.Below(7));
+  script.event = Event(random.Below(8));
   if (script.maxIterations == 0 && (script.event == Event::None ||
       script.event == Event::CallbackDone))
     script.maxIterations = 100; // Something must end it.

@@ -2,7 +2,8 @@
 # must do without.  Run as: cmake -DSOURCE_DIR=<include root> -P layers.cmake
 
 # From the bottom up; each may include itself and what stands before it.
-set(layers core run wire report protocol transport algorithms optimizer onnx)
+set(layers core run wire report protocol transport algorithms plan optimizer
+  onnx)
 
 set(errors "")
 file(GLOB_RECURSE headers RELATIVE "${SOURCE_DIR}" "${SOURCE_DIR}/*.hpp")

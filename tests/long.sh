@@ -10,6 +10,8 @@
 #   chaos     50 trainings over MPI whose ranks are killed, stopped, continued
 #   ulfm      ranks that die while the others go on, in a root of Debian 13
 #   hosts     a training across network namespaces, with slow and broken links
+#   slurm     jobs on a Slurm cluster of four nodes that are all this machine
+#   plan      plans against trainings of 2 to 32 ranks on network namespaces
 #   fuzz      10,000,000 inputs to whatever reads files and frames
 #   threads   the thread sanitizer on what has threads
 #   address   the library's tests under the address and undefined sanitizers
@@ -68,6 +70,23 @@ hosts()
 {
   "$root/tests/hosts/run.sh" --long "$build/tests/dasgd_hosts_program" \
     "$scratch/hosts"
+}
+
+slurm()
+{
+  "$root/cmake/dependencies.sh" --slurm &&
+    "$root/tests/slurm/run.sh" --long \
+      "$build/bindings/mlpack_dasgd_softmax_regression" "$scratch/slurm"
+}
+
+plan()
+{
+  # A figure belongs to a machine, so this is no part of the tests.
+  cmake --build "$build" --parallel "$(nproc)" --target dasgd_waiting &&
+    python3 "$root/tests/plan/validate.py" \
+      --plan "$build/bindings/mlpack_dasgd_plan" \
+      --waiting "$build/tests/dasgd_waiting" \
+      --hosts "$root/tests/hosts/launch.sh" --out "$scratch/plan.csv"
 }
 
 fuzz() { BUILD_DIR="$build" "$root/tests/fuzz/run.sh" ${FUZZ:+"$FUZZ"}; }
@@ -137,11 +156,12 @@ soak()
 
 parts=("$@")
 [ ${#parts[@]} -gt 0 ] ||
-  parts=(sim chaos ulfm hosts fuzz threads address growth soak)
+  parts=(sim chaos ulfm hosts slurm plan fuzz threads address growth soak)
 # Before hours have passed.
 for part in "${parts[@]}"; do
   case "$part" in
-    sim | chaos | ulfm | hosts | fuzz | threads | address | growth | soak) ;;
+    sim | chaos | ulfm | hosts | slurm | plan | fuzz | threads | address | \
+      growth | soak) ;;
     *)
       echo "long.sh: there is no part '$part'; see its first lines" >&2
       exit 2

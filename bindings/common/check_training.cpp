@@ -123,6 +123,71 @@ std::string problem;
   CheckAllRanks(problem);
 }
 
+//! What the options say of ranks.
+RankSettings ReadRankSettings(mlpack::util::Params& params)
+{
+  RankSettings settings;
+  settings.ranks = params.Has("ranks") ? size_t(params.Get<int>("ranks")) : 0;
+  settings.hostFile = params.Get<std::string>("hostfile");
+  settings.ranksFile = params.Get<std::string>("ranks_file");
+  settings.command = params.Get<std::string>("ranks_command");
+  settings.elastic = params.Has("elastic");
+  settings.least = size_t(params.Get<int>("min_ranks"));
+  settings.most = size_t(params.Get<int>("max_ranks"));
+  if (settings.hostFile.empty() && settings.command.empty() &&
+      (settings.most == 0 || settings.most > MostRanks()))
+    settings.most = MostRanks();
+  return settings;
+}
+
+//! Check what is said of ranks that are to be started here.
+void CheckStart(mlpack::util::Params& params)
+{
+  using namespace mlpack::util;
+  RequireParamValue<int>(params, "min_ranks", [](int x) { return x > 0; }, true,
+      "least number of ranks must be greater than zero");
+  RequireParamValue<int>(params, "max_ranks", [](int x) { return x >= 0; },
+      true, "greatest number of ranks must be positive or zero");
+  const RankSettings settings = ReadRankSettings(params);
+  const auto needs = [&](const std::string& name, const std::string& other)
+  {
+    throw std::invalid_argument("'--" + name + "' needs " + other +
+        "; give that as well!");
+  };
+  for (const char* name : { "min_ranks", "max_ranks", "ranks_file",
+      "ranks_command" })
+  {
+    if (params.Has(name) && !settings.elastic)
+      needs(name, "'--elastic'");
+  }
+  if (settings.elastic && settings.hostFile.empty() &&
+      settings.ranksFile.empty() && settings.command.empty())
+    needs("elastic", "'--hostfile', '--ranks_file' or '--ranks_command', which "
+        "says how many ranks there are to be");
+  for (const char* name : { "hostfile", "ranks_file" })
+  {
+    if (params.Has(name) && !settings.command.empty())
+    {
+      throw std::invalid_argument("'--ranks_command' and '--" +
+          std::string(name) + "' exclude each other: both say how many ranks "
+          "there are to be!");
+    }
+  }
+  if (settings.elastic && !params.Has("checkpoint_file"))
+    needs("elastic", "'--checkpoint_file'");
+  if (settings.elastic && params.Has("sharded"))
+  {
+    throw std::invalid_argument("'--elastic' and '--sharded' exclude each "
+        "other: points of a rank that is no more would be missing!");
+  }
+  if (settings.most > 0 && settings.most < settings.least)
+  {
+    throw std::invalid_argument("'--max_ranks' (" + std::to_string(
+        settings.most) + ") is less than '--min_ranks' (" + std::to_string(
+        settings.least) + ")!");
+  }
+}
+
 /**
  * Start the ranks, if so asked: from here on the process is one of them.  If
  * ranks are started, this process does not return.
@@ -132,9 +197,10 @@ void StartRanks(mlpack::util::Params& params)
   const size_t ranks = CheckRanks(params);
   if (ranks > 1 && !Launched())
   {
-    throw std::runtime_error(Launch(ranks,
-        params.Get<std::string>("checkpoint_file"),
-        size_t(params.Get<int>("restarts"))));
+    const size_t restarts = params.Has("restarts") ||
+        !params.Has("elastic") ? size_t(params.Get<int>("restarts")) : 3;
+    throw std::runtime_error(Launch(ReadRankSettings(params),
+        params.Get<std::string>("checkpoint_file"), restarts));
   }
 
   // mlpack's own front end knows nothing of ranks: let only rank 0 print and
@@ -153,19 +219,50 @@ void StartRanks(mlpack::util::Params& params)
 
 } // namespace
 
+//! How many ranks the files that are given say; at least 2, since there are
+//! ranks to be started.
+static size_t CheckFiles(mlpack::util::Params& params)
+{
+  std::string problem;
+  const Allocation first = RankSource(ReadRankSettings(params)).Read(problem);
+  if (!problem.empty())
+  {
+    const char* name = params.Has("ranks_command") ? "ranks_command" :
+        params.Has("ranks_file") ? "ranks_file" : "hostfile";
+    throw std::invalid_argument("Cannot use '" + params.Get<std::string>(name) +
+        "', given by '--" + name + "': " + problem + "!");
+  }
+  size_t slots = 0;
+  for (const Host& host : first.hosts)
+    slots += host.slots;
+  if (slots > 0 && first.ranks > slots)
+  {
+    throw std::invalid_argument("'" + params.Get<std::string>("hostfile") +
+        "' has room for " + RanksText(slots) + ", not for " + std::to_string(
+        first.ranks) + "; raise its 'slots=', or start fewer ('--ranks')!");
+  }
+  return std::max<size_t>(first.ranks, 2);
+}
+
 size_t CheckRanks(mlpack::util::Params& params)
 {
   const auto& known = params.Parameters();
   const auto found = known.find("ranks");
-  if (found == known.end() || !params.Has("ranks") ||
-      found->second.cppType != "int")
+  if (found == known.end() || found->second.cppType != "int")
+    return 1;
+  if (!Launched() && known.count("hostfile") > 0 &&
+      (params.Has("hostfile") || params.Has("ranks_file") ||
+      params.Has("ranks_command")))
+    return CheckFiles(params);
+  if (!params.Has("ranks"))
     return 1;
   const int ranks = params.Get<int>("ranks");
   const std::string invalid = "Invalid value of '--ranks' specified (" +
       std::to_string(ranks) + "): ";
   if (ranks < 1 || ranks > 65536)
     throw std::invalid_argument(invalid + "must be 1 to 65536!");
-  if (Launched() && size_t(ranks) != Ranks())
+  if (Launched() && size_t(ranks) != Ranks() && !(known.count("elastic") > 0 &&
+      params.Has("elastic")))
   {
     throw std::invalid_argument(invalid + "mpirun has started " +
         std::to_string(Ranks()) + " ranks; leave '--ranks' out under mpirun!");
@@ -188,6 +285,7 @@ void CheckTraining(mlpack::util::Params& params)
   SwitchLog(params.Has("verbose"), true);
 #endif
   CheckRanks(params);
+  CheckStart(params);
   RequireParamValue<double>(params, "step_size",
       [](double x) { return std::isfinite(x) && x >= 0.0; }, true,
       "step size must be a finite number of at least 0");
@@ -221,7 +319,9 @@ void CheckTraining(mlpack::util::Params& params)
           "'--checkpoint_file'; give that as well!");
     }
   }
-  if (params.Has("restarts") && params.Get<int>("ranks") < 2)
+  if (params.Has("restarts") && !params.Has("hostfile") &&
+      !params.Has("ranks_file") && !params.Has("ranks_command") &&
+      params.Get<int>("ranks") < 2)
   {
     throw std::invalid_argument("'--restarts' needs '--ranks' of at least 2: "
         "this program can restart only the processes that it started; give "

@@ -51,6 +51,21 @@ PARAM_STRING_IN("sharing", "Division of work: 'static' gives every rank an "
     "equal share, 'dynamic' lets fast ranks do more.", "", "static");
 PARAM_INT_IN("ranks", "Processes to train with; the program starts them "
     "itself.  Omit it under mpirun.", "R", 1);
+PARAM_STRING_IN("hostfile", "Machines to start processes on, one in a line: "
+    "'name slots=4' (Open MPI) or 'name:4' (MPICH).  Without --ranks all slots "
+    "are used.", "", "");
+PARAM_FLAG("elastic", "Continue with more or fewer processes when --hostfile, "
+    "--ranks_file or what --ranks_command prints changes, and after a process "
+    "dies; needs --checkpoint_file.", "");
+PARAM_STRING_IN("ranks_file", "With --elastic: file that holds the number of "
+    "processes to train with.", "", "");
+PARAM_STRING_IN("ranks_command", "With --elastic: shell command that prints the "
+    "number of processes, or machines as in --hostfile; it is run again every "
+    "few seconds.", "", "");
+PARAM_INT_IN("min_ranks", "With --elastic: wait while there are fewer "
+    "processes to train with.", "", 1);
+PARAM_INT_IN("max_ranks", "With --elastic: train with at most so many "
+    "processes; 0 for no limit.", "", 0);
 PARAM_INT_IN("threads", "Threads per process for linear algebra.  More than 1 "
     "helps only with very large layers.  OMP_NUM_THREADS and the like take "
     "precedence.", "", 1);

@@ -48,12 +48,7 @@ ProgressLine::~ProgressLine()
 bool ProgressLine::Due()
 {
   const Clock::time_point now = Clock::now();
-  if (check && now - checked >= std::chrono::milliseconds(500))
-  {
-    checked = now;
-    check();
-  }
-  if (!show || now - printed < std::chrono::milliseconds(250))
+  if (now - printed < std::chrono::milliseconds(250))
     return false;
   printed = now;
   return true;

@@ -41,9 +41,6 @@ class ProgressLine
 
   ~ProgressLine();
 
-  //! Call something twice a second, whether anything is printed or not.
-  void Check(const std::function<void()>& action) { check = action; }
-
   template<typename OptimizerType, typename FunctionType, typename MatType>
   bool Evaluate(OptimizerType&, FunctionType&, const MatType&,
                 const double objective)
@@ -66,7 +63,7 @@ class ProgressLine
   {
     ++steps;
     ++epochSteps;
-    if ((show || check) && Due())
+    if (show && Due())
       Print(Staleness(optimizer));
     return false;
   }
@@ -103,8 +100,7 @@ class ProgressLine
   static double Staleness(OptimizerType& optimizer)
   { return optimizer.Live() ? optimizer.Live()->staleness.Mean() : 0; }
 
-  //! Call what is to be called by now.
-  //! @return Is it time to print?
+  //! Is it time to print?
   bool Due();
 
   void Print(const double staleness);
@@ -119,8 +115,6 @@ class ProgressLine
   double scale;
   Clock::time_point start;
   Clock::time_point printed;
-  std::function<void()> check;
-  Clock::time_point checked;
   size_t width = 0;
   size_t epoch = 1;
   size_t before = 0;

@@ -56,7 +56,7 @@ void SaveReports(mlpack::util::Params& params,
                  const Trained& trained,
                  const double accuracy)
 {
-  if (Rank() != 0)
+  if (!Writes())
     return;
   mlpack::Log::Info << trained.report << "mean loss "
       << report::Short(trained.meanLoss) << ", step size "

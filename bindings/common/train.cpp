@@ -15,6 +15,7 @@
 #include <mlpack/core.hpp>
 
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <numeric>
 
@@ -147,15 +148,6 @@ void Run(OptimizerType& optimizer,
   ProgressLine progress(params.Has("progress") && Rank() == 0 && OnTerminal(),
       scales.points, optimizer.MaxIterations(), optimizer.BatchSize(),
       scales.objective);
-  if (Ranks() > 1 && mpi::Tolerant())
-  {
-    // Without rank 0 nobody would write what the others compute.
-    progress.Check([]()
-    {
-      if (mpi::IsDead(MPI_COMM_WORLD, 0))
-        throw std::runtime_error(RootDiedText());
-    });
-  }
   // Some methods of mlpack copy the optimizer that they are given, and the
   // report would be lost with the copy.
   const Captured::Action action = [&](AnyFunction& function,
@@ -167,9 +159,6 @@ void Run(OptimizerType& optimizer,
   }
   catch (const std::exception& e)
   {
-    // Whatever else it has led to, this is the cause.
-    if (Ranks() > 1 && mpi::IsDead(MPI_COMM_WORLD, 0))
-      throw std::runtime_error(RootDiedText());
     // Users do not know the function that has found the error.
     const std::string text = e.what(), start = "DASGD::Optimize(): ";
     if (text.compare(0, start.size(), start) == 0)
@@ -187,7 +176,21 @@ void CheckReport(mlpack::util::Params& params, const Report& report)
     throw std::runtime_error(DivergenceText(report,
         params.Get<std::string>("checkpoint_file")));
   }
-  if (Rank() == 0 && report.PausedLong())
+  if (report.reason == StopReason::Signal)
+  {
+    mlpack::Log::Info << report << std::endl;
+    const std::string ended = "ended by signal " + report.stopText;
+    if (!report.checkpointProblem.empty())
+    {
+      throw std::runtime_error(ended + ", and there is no checkpoint of the "
+          "last state: " + report.checkpointProblem + "!");
+    }
+    throw Interrupted(report.stopSignal, "dasgd: " + ended + " after " +
+        std::to_string(report.Points()) + " points; the last checkpoint is " +
+        params.Get<std::string>("checkpoint_file") + "; run the same command "
+        "to resume");
+  }
+  if (Writes() && report.PausedLong())
   {
     mlpack::Log::Warn << "gradients took less time than an exchange, so that "
         << "they were stale (S_avg " << report::Short(
@@ -210,9 +213,21 @@ Trained TrainWith(mlpack::util::Params& params,
   optimizer.Seed() = seed;
   optimizer.CheckpointTags() = OptionTags(params, tags);
   const std::string checkpoint = params.Get<std::string>("checkpoint_file");
+  if (!checkpoint.empty())
+    optimizer.StopSignals() = { SIGTERM, SIGUSR1 };
   if (!checkpoint.empty() && Rank() == 0)
     HandleTermination(checkpoint);
-  Run(optimizer, params, scales, train);
+  {
+    const TerminationNotice notice(!checkpoint.empty());
+    Run(optimizer, params, scales, train);
+  }
+  if (Rank() != 0 && Writes())
+  {
+    if (RankOutput::Current())
+      RankOutput::Current()->TakeOver();
+    mlpack::Log::Warn << "rank 0 of " << Ranks() << " died; rank " << Rank()
+        << " writes the files." << std::endl;
+  }
 
   Trained trained;
   trained.report = optimizer.Report();

@@ -36,11 +36,12 @@ void Append(Tags& tags, const Tags& more)
 Tags OptionTags(mlpack::util::Params& params, const Tags& data)
 {
   static const std::set<std::string> free = { "checkpoint_every",
-      "checkpoint_file", "decision_boundary", "epochs", "exchange_share", "help",
-      "history_file",
-      "info", "max_iterations", "model_file", "output_model_file", "overlap",
+      "checkpoint_file", "decision_boundary", "elastic", "epochs", "exchange_share",
+      "help", "history_file", "hostfile", "info", "max_iterations", "max_ranks",
+      "min_ranks", "model_file", "output_model_file", "overlap",
       "print_training_accuracy",
-      "progress", "ranks", "report_file", "restart", "restarts", "sharing",
+      "progress", "ranks", "ranks_command", "ranks_file", "report_file",
+      "restart", "restarts", "sharing",
       "staleness_damping", "test_file", "test_labels_file", "threads",
       "tolerance", "topology", "trace_file", "training_file", "labels_file",
       "layers_file", "verbose", "version", "wire_format" };

@@ -6,11 +6,13 @@
 #include "failure.hpp"
 #include "job_channel.hpp"
 #include "ranks.hpp"
+#include "termination.hpp"
 
 #include <dasgd/transport/mpi_communicator.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <stdexcept>
 #include <thread>
@@ -82,13 +84,6 @@ bool GatherTexts(const size_t rank, const size_t ranks, std::string& all)
 
 } // namespace
 
-std::string RootDiedText()
-{
-  return "rank 0 of " + std::to_string(Ranks()) + " died, which writes the "
-      "files; the results are lost; run the program again, with "
-      "'--checkpoint_file' to be able to resume";
-}
-
 std::string CurrentErrorText(const std::exception& e)
 {
   return RankOutput::Current() ? RankOutput::Current()->Text(e) : ErrorText(e);
@@ -103,10 +98,6 @@ void CheckAllRanks(const std::string& problem)
     return;
   }
   const MpiCommunicator comm(MPI_COMM_WORLD);
-  // Only some MPIs let the others go on.
-  const std::vector<size_t> lost = comm.Lost();
-  if (!lost.empty() && lost.front() == 0)
-    throw std::runtime_error(RootDiedText());
   const std::vector<std::string> all = comm.Gather(problem);
   for (size_t i = 0; i < all.size(); ++i)
   {
@@ -169,6 +160,22 @@ int ReportFailure(const std::string& text, const RankOutput& output)
   }
   std::fflush(stderr);
   return JobChannel::Get().Send(RankMessage::Failed, 1) && known ? 0 : 1;
+}
+
+int ReportInterruption(const Interrupted& why)
+{
+  // srun ends the others when the first rank exits with a status that is not 0.
+  std::signal(SIGTERM, SIG_IGN);
+  std::signal(SIGUSR1, SIG_IGN);
+  // Whoever has started the ranks knows what is done about it.
+  if (JobChannel::Get().Send(RankMessage::Interrupted, why.Number()))
+    return 0;
+  if (Rank() == 0 && !TerminationNotice::Told())
+  {
+    std::fputs((std::string(why.what()) + "\n").c_str(), stderr);
+    std::fflush(stderr);
+  }
+  return ToBeResumed;
 }
 
 int ReportOutOfMemory()

@@ -11,11 +11,10 @@
 
 #include "rank_output.hpp"
 
+#include <stdexcept>
+
 namespace dasgd {
 namespace cli {
-
-//! What to print if rank 0, which reads and writes the files, has died.
-std::string RootDiedText();
 
 //! The text of an exception, as RankOutput::Current() or else ErrorText() has
 //! it.
@@ -46,6 +45,24 @@ void OnAllRanks(ActionType&& action)
   }
   CheckAllRanks(problem);
 }
+
+//! A signal has ended the training, on all ranks, such that it can be resumed.
+class Interrupted : public std::runtime_error
+{
+ public:
+  Interrupted(const int number, const std::string& text) :
+      std::runtime_error(text), number(number) { }
+
+  //! The signal.
+  int Number() const { return number; }
+
+ private:
+  int number;
+};
+
+//! Report that.
+//! @return The status to exit with; see ReportFailure().
+int ReportInterruption(const Interrupted& why);
 
 //! End all ranks from here, after the error has been printed.
 void AbortJob();

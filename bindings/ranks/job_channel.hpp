@@ -29,7 +29,10 @@ struct RankMessage
     //! It is about to die of a signal, whose number is the value.
     Signalled,
     //! The value tells whether a progress line is on the terminal.
-    ProgressLine
+    ProgressLine,
+    //! A signal, whose number is the value, has ended its training, which can
+    //! be resumed.
+    Interrupted
   };
 
   std::int32_t kind;

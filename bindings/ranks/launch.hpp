@@ -8,6 +8,8 @@
 #ifndef DASGD_BINDINGS_RANKS_LAUNCH_HPP
 #define DASGD_BINDINGS_RANKS_LAUNCH_HPP
 
+#include "rank_source.hpp"
+
 #include <cstddef>
 #include <string>
 
@@ -24,10 +26,10 @@ size_t MostRanks();
 /**
  * Set the environment up for mpirun, which inherits it, and find mpirun.
  *
- * @param ranks How many are to be started.
+ * @param oversubscribe Are there to be more ranks than cores?
  * @return The name of mpirun.
  */
-std::string PrepareMpirun(const size_t ranks);
+std::string PrepareMpirun(const bool oversubscribe);
 
 //! Why mpirun did not start, and what to do.
 std::string MpirunProblem(const std::string& mpirun, const std::string& reason);
@@ -36,11 +38,11 @@ std::string MpirunProblem(const std::string& mpirun, const std::string& reason);
  * Start mpirun with this very command under it, and exit as it does.  Returns
  * only if that cannot be done, with the reason.
  *
- * @param ranks How many to start.
+ * @param settings How many to start, and where.
  * @param checkpoint Where the training keeps its checkpoints, if it does.
  * @param restarts How often to restart it if a rank dies.
  */
-std::string Launch(const size_t ranks,
+std::string Launch(const RankSettings& settings,
                    const std::string& checkpoint,
                    const size_t restarts);
 

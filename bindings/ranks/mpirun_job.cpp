@@ -6,6 +6,9 @@
 #include "mpirun_job.hpp"
 #include "signals.hpp"
 #include "spawn.hpp"
+#include "termination.hpp"
+
+#include <dasgd/core/stop_signals.hpp>
 
 #include <mpi.h>
 
@@ -60,7 +63,7 @@ MpirunJob::~MpirunJob()
   }
 }
 
-bool MpirunJob::Run(JobEnd& end)
+bool MpirunJob::Run(JobEnd& end, const std::function<bool()>& changed)
 {
   Listen();
   const int reason = Start();
@@ -71,11 +74,20 @@ bool MpirunJob::Run(JobEnd& end)
   }
   while (!over)
   {
-    Wait(1000);
+    Wait(250);
     HandleSignals();
+    if (!changes && ended == 0 && changed())
+    {
+      changes = true;
+      Interrupt(SIGUSR1, std::chrono::seconds(60));
+    }
     // A rank says how it ends before mpirun can know, so read messages first.
     ReceiveMessages();
     ForwardOutput();
+    // mpirun, which is stopped by the terminal as well, may not have passed
+    // that on before, and do so now.
+    if (Clock::now() < continued + std::chrono::seconds(3))
+      SignalRanks(SIGCONT);
     KillOverdue();
     over = over || waitpid(child, &status, WNOHANG) == child;
   }
@@ -159,26 +171,54 @@ void MpirunJob::HandleSignals()
       Pause();
       continue;
     }
-    if (note.number != SIGUSR1 && note.number != SIGUSR2)
+    const bool asks = resumable && (note.number == SIGTERM ||
+        note.number == SIGUSR1);
+    if (asks || (note.number != SIGUSR1 && note.number != SIGUSR2))
     {
-      if (ended == 0)
-        deadline = Clock::now() + std::chrono::seconds(20);
       ended = note.number;
       trouble = true;
     }
+    if (asks)
+    {
+      Interrupt(note.number, std::chrono::seconds(20));
+      continue;
+    }
+    if (ended != 0 && deadline == Clock::time_point::max())
+      deadline = Clock::now() + std::chrono::seconds(20);
     // At a second signal mpirun would exit at once and leave its ranks behind.
     if (!note.terminal)
       kill(child, note.number);
   }
 }
 
-void MpirunJob::SignalAll(const int number) const
+void MpirunJob::Interrupt(const int number, const std::chrono::seconds patience)
+{
+  trouble = true;
+  interrupt = number;
+  if (deadline == Clock::time_point::max())
+    deadline = Clock::now() + patience;
+  // One rank is enough.  mpirun, which ends ranks a second after SIGTERM and
+  // passes SIGUSR1 on, is asked only if all are on other machines.
+  ReceiveMessages();
+  SignalRanks(number);
+  const bool none = std::none_of(members.begin(), members.end(),
+      [](const Member& member) { return member.connection >= 0; });
+  if (none && !over)
+    kill(child, SIGUSR1);
+}
+
+void MpirunJob::SignalRanks(const int number) const
 {
   for (const Member& member : members)
   {
     if (member.connection >= 0)
       kill(member.process, number);
   }
+}
+
+void MpirunJob::SignalAll(const int number) const
+{
+  SignalRanks(number);
   if (!over)
     kill(child, number);
 }
@@ -191,6 +231,7 @@ void MpirunJob::Pause()
     progressLine = false; // The terminal is gone.
   kill(getpid(), SIGSTOP);
   SignalAll(SIGCONT);
+  continued = Clock::now();
 }
 
 void MpirunJob::Accept()
@@ -208,6 +249,8 @@ void MpirunJob::Accept()
     member.connection = made;
     member.process = process;
     members.push_back(member);
+    if (interrupt != 0)
+      kill(process, interrupt);
   }
   if (server >= 0 && (errno == EMFILE || errno == ENFILE))
   {
@@ -257,6 +300,10 @@ void MpirunJob::HandleMessage(Member& member, const RankMessage& message)
       member.when = message.nanoseconds;
       trouble = true;
       break;
+    case RankMessage::Interrupted:
+      member.finished = trouble = true;
+      interrupted = message.value;
+      break;
     case RankMessage::ProgressLine:
       progressLine = (message.value != 0);
       break;
@@ -287,7 +334,7 @@ void MpirunJob::ForwardOutput()
 
 void MpirunJob::KillOverdue()
 {
-  if (ended == 0 || Clock::now() < deadline)
+  if (Clock::now() < deadline)
     return;
   SignalAll(SIGCONT);
   SignalAll(SIGKILL);
@@ -345,6 +392,8 @@ void MpirunJob::Conclude(JobEnd& end)
   end.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
       WEXITSTATUS(status);
   end.ended = ended;
+  end.interrupted = interrupted;
+  end.changed = changes;
   end.progressLine = progressLine;
   int number = (end.status > 128 && end.status < 160) ? end.status - 128 : 0;
 #if !defined(OPEN_MPI)
@@ -352,6 +401,8 @@ void MpirunJob::Conclude(JobEnd& end)
   if (!failed && !members.empty() && end.status > 1 && end.status < 32)
     number = end.status;
 #endif
+  if (resumable && end.status == ToBeResumed && interrupted == 0)
+    end.interrupted = SIGUSR1;
   const Member* victim = FirstVictim(number);
   const bool complete = size_t(std::count_if(members.begin(), members.end(),
       [](const Member& member) { return member.rank >= 0; })) == ranks;
@@ -367,7 +418,7 @@ void MpirunJob::Conclude(JobEnd& end)
   else
     end.died = (number != 0);
   // Where the ranks' messages do not explain the end, mpirun's text may.
-  if (!complete || !(end.died || failed || ended != 0))
+  if (!complete || !(end.died || failed || ended != 0 || interrupted != 0))
   {
     Print(0, held[0]);
     Print(1, held[1]);

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,11 @@ struct JobEnd
   int status = 0;
   //! The signal that has ended this program, or 0.
   int ended = 0;
+  //! The signal by which the training has ended such that it can be resumed,
+  //! or 0.
+  int interrupted = 0;
+  //! Was it ended since something has changed?
+  bool changed = false;
   //! Did a rank die, which one, and of what?
   bool died = false;
   std::string rank;
@@ -45,11 +51,14 @@ class MpirunJob
    * @param command The command; the first word is the program.
    * @param ranks How many ranks it starts.
    * @param signals See ReceiveSignals().
+   * @param resumable Can its training be interrupted and resumed?
    */
   MpirunJob(const std::vector<std::string>& command,
             const size_t ranks,
-            const int signals) :
-      command(command), ranks(ranks), signals(signals) { }
+            const int signals,
+            const bool resumable) :
+      command(command), ranks(ranks), signals(signals), resumable(resumable)
+  { }
 
   ~MpirunJob();
 
@@ -59,9 +68,11 @@ class MpirunJob
   /**
    * Run it to its end.
    *
+   * @param changed Asked now and then: is it to be interrupted, since it is to
+   *     go on differently?
    * @return False if it could not be started, with errno set.
    */
-  bool Run(JobEnd& end);
+  bool Run(JobEnd& end, const std::function<bool()>& changed);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -96,7 +107,12 @@ class MpirunJob
   //! Pass on the signals that have come.
   void HandleSignals();
 
-  //! Send a signal to mpirun and to all ranks that are connected.
+  //! Let the training end such that it can be resumed.
+  void Interrupt(const int number, const std::chrono::seconds patience);
+
+  //! Send a signal to all ranks that are connected.
+  void SignalRanks(const int number) const;
+  //! The same, and to mpirun.
   void SignalAll(const int number) const;
 
   //! Stop the whole job, and continue it when this program is continued.
@@ -125,6 +141,7 @@ class MpirunJob
   std::vector<std::string> command;
   size_t ranks;
   int signals;
+  bool resumable;
   pid_t child = 0;
   int status = 0;
   bool over = false;
@@ -139,7 +156,15 @@ class MpirunJob
   //! Has anything happened that mpirun may print about?
   bool trouble = false;
   int ended = 0;
-  Clock::time_point deadline;
+  //! The signal by which ranks were asked to end, and the one by which they have
+  //! ended their training.
+  int interrupt = 0;
+  int interrupted = 0;
+  bool changes = false;
+  //! When the job was last continued after a stop.
+  Clock::time_point continued = Clock::time_point::min();
+  //! When what has not ended is killed.
+  Clock::time_point deadline = Clock::time_point::max();
 };
 
 } // namespace cli

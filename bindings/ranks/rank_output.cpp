@@ -59,6 +59,14 @@ RankOutput::~RankOutput()
   std::cerr.rdbuf(error);
 }
 
+void RankOutput::TakeOver()
+{
+  if (out)
+    std::cout.rdbuf(out);
+  out = nullptr;
+  recorder.target = error;
+}
+
 RankOutput*& RankOutput::Current()
 {
   static RankOutput* current = nullptr;

@@ -1,7 +1,7 @@
 /**
  * @file rank_output.hpp
  *
- * Only rank 0 prints.
+ * Only one rank prints.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -43,6 +43,9 @@ class RankOutput
 
   //! The object of this process, or null if there is none.
   static RankOutput*& Current();
+
+  //! From now on this rank prints, since those before it have died.
+  void TakeOver();
 
   //! What an exception means.  mlpack's Log::Fatal prints its text before it
   //! throws, so the text is taken from what was printed.

@@ -6,6 +6,7 @@
 #include "ranks.hpp"
 
 #include <dasgd/transport/mpi_environment.hpp>
+#include <dasgd/transport/rank_loss.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -45,6 +46,17 @@ size_t Rank()
   int rank = 0;
   mpi::Check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
   return size_t(rank);
+}
+
+bool Writes()
+{
+  const size_t rank = Rank();
+  for (size_t i = 0; i < rank; ++i)
+  {
+    if (!mpi::IsDead(MPI_COMM_WORLD, i))
+      return false;
+  }
+  return true;
 }
 
 int LaunchedRank()

@@ -24,6 +24,10 @@ size_t Ranks();
 //! Which of them this is.
 size_t Rank();
 
+//! Is this the rank that prints, and writes the files?  It is rank 0, or the
+//! first that is left if the others continue without it.
+bool Writes();
+
 //! This rank's number by the launcher's environment variables, without MPI;
 //! -1 if they do not tell.
 int LaunchedRank();

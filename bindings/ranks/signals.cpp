@@ -7,7 +7,7 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstring>
+#include <initializer_list>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -50,9 +50,6 @@ int ReceiveSignals()
   std::signal(SIGPIPE, SIG_IGN);
   return ends[0];
 }
-
-std::string SignalText(const int number)
-{ return std::to_string(number) + ", " + strsignal(number); }
 
 } // namespace cli
 } // namespace dasgd

@@ -9,8 +9,6 @@
 #ifndef DASGD_BINDINGS_RANKS_SIGNALS_HPP
 #define DASGD_BINDINGS_RANKS_SIGNALS_HPP
 
-#include <string>
-
 namespace dasgd {
 namespace cli {
 
@@ -25,9 +23,6 @@ struct SignalNote
 //! Let signals come through a pipe.
 //! @return Where to read them, as SignalNote objects; -1 if it cannot be done.
 int ReceiveSignals();
-
-//! "9, Killed".
-std::string SignalText(const int number);
 
 } // namespace cli
 } // namespace dasgd

@@ -8,8 +8,10 @@
 #include "ranks.hpp"
 #include "terminal.hpp"
 
+#include <dasgd/core/stop_signals.hpp>
 #include <dasgd/core/whole_file.hpp>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -27,6 +29,7 @@ char checkpointPath[4096];
 char checkpointText[8192];
 pid_t owner;
 bool alone;
+bool told = false;
 
 void Handler(const int number)
 {
@@ -45,7 +48,8 @@ void Handler(const int number)
     {
       std::strcat(line, "dasgd: ended by signal ");
       std::strcat(line, number == SIGINT ? "2, Interrupt" :
-          number == SIGHUP ? "1, Hangup" : "15, Terminated");
+          number == SIGHUP ? "1, Hangup" : number == SIGUSR1 ?
+          "10, User defined signal 1" : "15, Terminated");
     }
     else if (exists)
       std::strcat(line, "dasgd: the job was ended");
@@ -73,7 +77,7 @@ void HandleTermination()
   action.sa_handler = Handler;
   // UCX, which some MPIs load, installs a handler of SIGHUP that does not end
   // the process; so whatever handler there is gets replaced.
-  for (const int number : { SIGTERM, SIGINT, SIGHUP })
+  for (const int number : { SIGTERM, SIGINT, SIGHUP, SIGUSR1 })
   {
     if (sigaction(number, nullptr, &before) == 0 &&
         before.sa_handler != SIG_IGN)
@@ -90,6 +94,53 @@ void HandleTermination(const std::string& checkpoint)
   std::strcpy(checkpointPath, checkpoint.c_str());
   HandleTermination();
 }
+
+TerminationNotice::TerminationNotice(const bool used)
+{
+  // A program that has started its ranks looks after them; and one that is alone
+  // ends at once.
+  if (used && Launched() && !JobChannel::Get().Connected())
+    thread = std::thread([this]() { Watch(); });
+}
+
+TerminationNotice::~TerminationNotice()
+{
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    over = true;
+  }
+  changed.notify_all();
+  if (thread.joinable())
+    thread.join();
+}
+
+void TerminationNotice::Watch()
+{
+  // mpirun kills ranks a second after it has told them to end, Slurm after half
+  // a minute.
+  const auto often = std::chrono::milliseconds(100);
+  const size_t tellAfter = 5, endAfter = 100;
+  size_t since = 0;
+  std::unique_lock<std::mutex> lock(mutex);
+  while (!changed.wait_for(lock, often, [this]() { return over; }))
+  {
+    since += (StopSignals::Come() != 0);
+    if (since >= endAfter && StopSignals::Come() == SIGTERM)
+    {
+      std::signal(SIGTERM, SIG_DFL);
+      raise(SIGTERM);
+    }
+    struct stat status;
+    if (since != tellAfter || stat(checkpointPath, &status) != 0)
+      continue;
+    std::fprintf(stderr, "%sdasgd: the job was ended%s\n",
+        ProgressShown() ? "\n" : "", checkpointText);
+    std::fflush(stderr);
+    told = true;
+  }
+}
+
+bool TerminationNotice::Told() { return told; }
 
 } // namespace cli
 } // namespace dasgd

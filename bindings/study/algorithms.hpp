@@ -32,6 +32,10 @@ struct Algorithm
   std::string note;
   //! What a number after its name and a colon means; empty if none may follow.
   std::string option;
+  //! What its step sizes are of those of SGD.
+  double stepScale = 1;
+  //! May it use all cores, though it is one process?
+  bool allCores = false;
 };
 
 //! Has an algorithm a server, which is rank 0?
@@ -46,6 +50,11 @@ inline const std::string& ServerNote()
   return note;
 }
 
+//! Momentum of 0.9 makes steps ten times as long in the end.
+constexpr double MomentumScale = 0.1;
+//! Adam's steps are as long as its step size, whatever the gradient is.
+constexpr double AdamScale = 0.01;
+
 inline const std::vector<Algorithm>& Algorithms()
 {
   static const std::vector<Algorithm> all = {
@@ -54,8 +63,16 @@ inline const std::vector<Algorithm>& Algorithms()
           "updates travel in single precision", "" },
       { "dasgd_bfloat16", "DASGD (bfloat16)", false, true, false,
           "updates travel in 16 bits", "" },
+      { "dasgd_momentum", "DASGD (momentum)", false, true, false,
+          "with a momentum of 0.9", "", MomentumScale },
+      { "dasgd_adam", "DASGD (Adam)", false, true, false,
+          "with the steps of Adam", "", AdamScale },
       { "allreduce", "AllreduceSGD", false, false, true,
           "all wait for all, each step", "" },
+      { "allreduce_momentum", "AllreduceSGD (momentum)", false, false, false,
+          "all wait for all, each step", "", MomentumScale },
+      { "allreduce_adam", "AllreduceSGD (Adam)", false, false, false,
+          "all wait for all, each step", "", AdamScale },
       { "ps", "ParameterServerSGD", false, false, true,
           ServerNote(), "" },
       { "ps_adaptive", "ParameterServerSGD (adaptive)", false, false, false,
@@ -71,7 +88,16 @@ inline const std::vector<Algorithm>& Algorithms()
           "averages with what neighbours have sent", "period" },
       { "local", "LocalSGD", false, false, true,
           "all average now and then", "period" },
-      { "sgd", "serial SGD", true, false, true, "one process, on one core", "" }
+      { "diloco", "DiLoCo", false, false, false,
+          "all average now and then, and step with momentum", "period" },
+      { "sgd", "serial SGD", true, false, true, "one process, on one core",
+          "" },
+      { "momentum", "serial SGD (momentum)", true, false, false,
+          "one process, on one core, momentum 0.9", "", MomentumScale },
+      { "adam", "serial Adam", true, false, false,
+          "one process, on one core", "", AdamScale },
+      { "threads", "serial SGD (all cores)", true, false, false,
+          "one process; BLAS and OpenMP may use all cores", "", 1, true }
   };
   return all;
 }

@@ -64,41 +64,53 @@ struct Curve
     return !losses.empty();
   }
 
-  //! Value of the other quantity where the loss first meets the target, between
-  //! two copies on a straight line.
-  double Crossing(const std::vector<double>& quantity,
-                  const double target) const
+  //! Parts of wrong answers.
+  std::vector<double> Errors() const
   {
-    for (size_t i = 0; i < losses.size(); ++i)
+    std::vector<double> errors;
+    for (const double accuracy : accuracies)
+      errors.push_back(1 - accuracy);
+    return errors;
+  }
+
+  //! Value of a quantity where others, as losses, first meet the target, between
+  //! two copies on a straight line.
+  static double Crossing(const std::vector<double>& values,
+                         const std::vector<double>& quantity,
+                         const double target)
+  {
+    for (size_t i = 0; i < values.size(); ++i)
     {
-      if (!(losses[i] <= target))
+      if (!(values[i] <= target))
         continue;
-      if (i == 0 || !std::isfinite(losses[i - 1]) ||
-          losses[i - 1] <= losses[i])
+      if (i == 0 || !std::isfinite(values[i - 1]) ||
+          values[i - 1] <= values[i])
         return quantity[i];
-      const double part = (losses[i - 1] - target) /
-          (losses[i - 1] - losses[i]);
+      const double part = (values[i - 1] - target) /
+          (values[i - 1] - values[i]);
       return quantity[i - 1] + part * (quantity[i] - quantity[i - 1]);
     }
     return Unknown;
   }
 
   /**
-   * The loss at some time or after some gradients, between copies on a straight
-   * line.  A run that has stopped counts with its last loss.
+   * The value, as of losses, at some time or after some gradients, between
+   * copies on a straight line.  A run that has stopped counts with its last.
    */
-  double At(const std::vector<double>& where, const double place) const
+  static double At(const std::vector<double>& values,
+                   const std::vector<double>& where,
+                   const double place)
   {
     for (size_t i = 0; i < where.size(); ++i)
     {
       if (where[i] < place)
         continue;
       if (i == 0 || where[i] <= where[i - 1])
-        return losses[i];
+        return values[i];
       const double part = (place - where[i - 1]) / (where[i] - where[i - 1]);
-      return losses[i - 1] + part * (losses[i] - losses[i - 1]);
+      return values[i - 1] + part * (values[i] - values[i - 1]);
     }
-    return losses.back();
+    return values.back();
   }
 
   /**
@@ -114,8 +126,8 @@ struct Curve
     {
       std::vector<double> all;
       for (size_t i = 0; i <= 32; ++i)
-        all.push_back(At(seconds, budget * (from + (to - from) * double(i) /
-            32)));
+        all.push_back(At(losses, seconds, budget * (from + (to - from) *
+            double(i) / 32)));
       std::sort(all.begin(), all.end());
       return all[all.size() / 2];
     };

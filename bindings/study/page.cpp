@@ -6,22 +6,16 @@
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
 #include "curve.hpp"
+#include "filled_page.hpp"
 #include "page.hpp"
+#include "page_json.hpp"
 #include "standing.hpp"
 
 #include <ranks/launch.hpp>
-#include <dasgd/version.hpp>
-
-#include <armadillo_bits/arma_version.hpp>
-#include <ensmallen_bits/ens_version.hpp>
-#include <mlpack/core/util/version.hpp>
-#include <mpi.h>
-#include <nlohmann/json.hpp>
 
 #include <ctime>
 #include <filesystem>
 
-#include <dlfcn.h>
 #include <sys/utsname.h>
 
 namespace dasgd {
@@ -33,13 +27,7 @@ extern const size_t reportPageSize;
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-//! Six digits are enough for a page; null if it is not known.
-Json Number(const double value)
-{
-  return std::isfinite(value) ? Json(NumberOf(NumberText(value, 6))) : Json();
-}
+Json Number(const double value) { return PageNumber(value); }
 
 Json Numbers(const std::vector<double>& values)
 {
@@ -48,8 +36,6 @@ Json Numbers(const std::vector<double>& values)
     all.push_back(Number(value));
   return all;
 }
-
-using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 //! Mean and standard deviation of what is known.
 Json Spread(const std::vector<double>& values)
@@ -66,14 +52,16 @@ Json Interval(const Estimate& estimate)
       { "high", Number(estimate.high) } };
 }
 
-//! Mean, least and largest loss of several runs at common places.
+//! Mean, least and largest loss, or part of wrong answers, of several runs at
+//! common places.
 struct Band
 {
   Json places = Json::array();
   Json values = Json::array();
 
   Band(const std::vector<Curve>& curves,
-       std::vector<double> Curve::* where)
+       std::vector<double> Curve::* where,
+       const bool errors)
   {
     double end = 0;
     for (const Curve& curve : curves)
@@ -86,7 +74,8 @@ struct Band
       double sum = 0, low = Unknown, high = Unknown;
       for (const Curve& curve : curves)
       {
-        const double loss = curve.At(curve.*where, place);
+        const double loss = Curve::At(errors ? curve.Errors() : curve.losses,
+            curve.*where, place);
         sum += loss;
         low = (low <= loss) ? low : loss;
         high = (high >= loss) ? high : loss;
@@ -133,25 +122,18 @@ class PageMaker
     for (const Group& group : Groups(settings))
       groups.push_back(OneGroup(group));
     return {
-        { "title", "Study: " + settings.problem + " on " + settings.data },
+        { "title", "Study: " + (settings.modelFile.empty() ? settings.problem :
+            std::filesystem::path(settings.modelFile).filename().string()) +
+            " on " + settings.data },
         { "created", created },
         { "command", settings.command },
         { "machine", Machine() },
-        { "settings", Table(AllSettings()) },
-        { "versions", Table(Versions()) },
+        { "settings", PageTable(AllSettings()) },
+        { "versions", PageTable(Versions()) },
         { "groups", groups } };
   }
 
  private:
-  //! A list of lists of two, whatever the texts are.
-  static Json Table(const Pairs& pairs)
-  {
-    Json table = Json::array();
-    for (const auto& pair : pairs)
-      table.push_back(Json::array({ pair.first, pair.second }));
-    return table;
-  }
-
   Pairs AllSettings() const
   {
     Pairs pairs = settings.parameters.All();
@@ -164,7 +146,7 @@ class PageMaker
           pair.second = value;
       }
     };
-    if (!std::isfinite(settings.target))
+    if (FindsTarget(settings))
     {
       replace("target_loss", (std::isfinite(target) ? NumberText(target, 4) :
           "not known") + ": what serial SGD with its best step has after a "
@@ -247,7 +229,8 @@ class PageMaker
         { "slow", group.slow },
         { "oversubscribed", group.ranks > cli::Cores() },
         { "target", Number(TargetOf(settings, results, "run")) },
-        { "measure", "test loss" },
+        { "measure", ByAccuracy(settings) ? "test error" : "test loss" },
+        { "target_text", TargetText(settings, results) },
         { "rows", rows },
         { "curves", curves },
         { "staleness", staleness } };
@@ -324,8 +307,9 @@ class PageMaker
         { "accuracy", spread("accuracy") } };
     if (!curves.empty())
     {
-      const Band time(curves, &Curve::seconds);
-      const Band gradients(curves, &Curve::gradients);
+      const bool errors = ByAccuracy(settings);
+      const Band time(curves, &Curve::seconds, errors);
+      const Band gradients(curves, &Curve::gradients, errors);
       entry.curve = {
           { "algorithm", label },
           { "seconds", time.places },
@@ -352,60 +336,13 @@ class PageMaker
 
 } // namespace
 
-std::vector<std::pair<std::string, std::string>> Versions()
-{
-  Pairs versions;
-  const auto add = [&](const std::string& name, const std::string& version)
-  { versions.emplace_back(name, Trim(version)); };
-  const auto dotted = [](const int major, const int minor, const int patch)
-  {
-    return std::to_string(major) + "." + std::to_string(minor) + "." +
-        std::to_string(patch);
-  };
-  add("dasgd", dotted(DASGD_VERSION_MAJOR, DASGD_VERSION_MINOR,
-      DASGD_VERSION_PATCH));
-  add("mlpack", dotted(MLPACK_VERSION_MAJOR, MLPACK_VERSION_MINOR,
-      MLPACK_VERSION_PATCH));
-  add("ensmallen", dotted(ENS_VERSION_MAJOR, ENS_VERSION_MINOR,
-      ENS_VERSION_PATCH));
-  add("Armadillo", dotted(ARMA_VERSION_MAJOR, ARMA_VERSION_MINOR,
-      ARMA_VERSION_PATCH));
-  // Without MPI_Init(): only this may be asked before it.
-  char library[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  if (MPI_Get_library_version(library, &length) == MPI_SUCCESS)
-  {
-    const std::string text = OneLine(std::string(library, size_t(length)));
-    add("MPI", text.substr(0, std::min(text.find(','), size_t(80))));
-  }
-  const auto config = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT,
-      "openblas_get_config"));
-  add("BLAS", config ? config() : "not known");
-#if defined(__VERSION__)
-#if defined(__clang__)
-  add("compiler", __VERSION__);
-#else
-  add("compiler", std::string("GCC ") + __VERSION__);
-#endif
-#endif
-  return versions;
-}
-
 void SavePage(const Settings& settings, const Results& results)
 {
-  const std::string page(reinterpret_cast<const char*>(reportPage),
-      reportPageSize);
-  const std::string mark = "@DATA@";
-  const size_t at = page.find(mark);
-  if (at == std::string::npos)
-    throw std::logic_error("the page of the report has no place for its data");
-  // Texts of failures may hold anything; none may end the page's script.
-  std::string json = PageMaker(settings, results).Data().dump(1, ' ', false,
-      Json::error_handler_t::replace);
-  for (size_t i = 0; (i = json.find('<', i)) != std::string::npos; )
-    json.replace(i, 1, "\\u003c");
-  SaveFile(settings.reportFile, [&](std::ostream& out)
-      { out << page.substr(0, at) << json << page.substr(at + mark.size()); });
+  // Texts of failures may hold anything.
+  SaveFilledPage(settings.reportFile, std::string(
+      reinterpret_cast<const char*>(reportPage), reportPageSize), PageMaker(
+      settings, results).Data().dump(1, ' ', false,
+      Json::error_handler_t::replace));
 }
 
 } // namespace study

@@ -17,9 +17,6 @@ namespace study {
 //! Write the page with what is known so far.
 void SavePage(const Settings& settings, const Results& results);
 
-//! Names and versions of what the program is made of.
-std::vector<std::pair<std::string, std::string>> Versions();
-
 } // namespace study
 } // namespace dasgd
 

@@ -23,6 +23,8 @@ struct Settings
   //! The data in a few words, and the network's layers, if it is one.
   std::string data;
   std::string layers;
+  //! The network, if it is an ONNX file.
+  std::string modelFile;
   //! What a reader of the page should know of the problem.
   std::string remark;
   size_t batchSize = 32;
@@ -36,11 +38,16 @@ struct Settings
   size_t tuningSeeds = 3;
   //! The steps to try first.
   std::vector<double> steps;
-  //! Not a number: it follows from serial SGD.
+  //! The loss to reach.  Not a number: it follows from serial SGD, unless an
+  //! accuracy is to be reached.
   double target = Unknown;
+  //! The accuracy to reach instead; not a number if there is none.
+  double accuracy = Unknown;
   double budget = 0;
   double timeout = 0;
   size_t seed = 1;
+  //! Names of the algorithms to run now; all if it is empty.
+  std::vector<std::string> only;
   std::string resultsDir;
   std::string reportFile;
   //! The command that repeats the study.
@@ -52,6 +59,14 @@ struct Settings
   //! changed.
   Entries files;
 };
+
+//! Is the time to an accuracy measured, and not to a loss?
+inline bool ByAccuracy(const Settings& settings)
+{ return std::isfinite(settings.accuracy); }
+
+//! Does the target follow from serial SGD?
+inline bool FindsTarget(const Settings& settings)
+{ return !std::isfinite(settings.target) && !ByAccuracy(settings); }
 
 //! An algorithm under certain conditions: its step is tuned, then it runs with
 //! all seeds.
@@ -188,16 +203,31 @@ inline std::vector<Cell> Cells(const Settings& settings)
       cells.push_back(cell);
   };
   const std::vector<Group> groups = Groups(settings);
-  bool serial = false;
-  for (const Algorithm& algorithm : settings.algorithms)
-    serial = serial || algorithm.serial;
-  if (serial || !std::isfinite(settings.target))
-    add(CellOf(*FindAlgorithm("sgd"), groups.front()));
+  const std::string serial = "sgd";
+  const bool named = std::any_of(settings.algorithms.begin(),
+      settings.algorithms.end(), [&](const Algorithm& algorithm)
+      { return algorithm.name == serial; });
+  if (named || FindsTarget(settings))
+    add(CellOf(*FindAlgorithm(serial), groups.front()));
   for (const Group& group : groups)
   {
     for (const Algorithm& algorithm : settings.algorithms)
       add(CellOf(algorithm, group));
   }
+  return cells;
+}
+
+//! Those of them to run now: what `only` names, and what the target comes from.
+inline std::vector<Cell> CellsNow(const Settings& settings)
+{
+  std::vector<Cell> cells = Cells(settings);
+  if (settings.only.empty())
+    return cells;
+  cells.erase(std::remove_if(cells.begin(), cells.end(), [&](const Cell& cell)
+  {
+    return std::find(settings.only.begin(), settings.only.end(), cell.Name()) ==
+        settings.only.end() && !(cell.Name() == "sgd" && FindsTarget(settings));
+  }), cells.end());
   return cells;
 }
 

@@ -146,27 +146,29 @@ void Account(Entries& result, const Report& report, const Watch& watch)
   }
 }
 
-//! The step size such that a step is along the mean gradient of a batch.
 double StepSize(const Context& context)
 {
-  const double step = context.run.Number("step_size");
-  const double batch = context.run.Number("batch_size");
-  if (ensmallen::dividesStep && !context.task.Sums())
-    return step * batch;
-  if (!ensmallen::dividesStep && context.task.Sums())
-    return step / batch;
-  return step;
+  return StepAlongMean(context.task, context.run.Number("step_size"),
+      context.run.Number("batch_size"));
+}
+
+//! The same of Adam, whose steps do not depend on how long the gradient is.
+double AdamStepSize(const Context& context)
+{
+  return context.run.Number("step_size") * (ensmallen::dividesStep ?
+      context.run.Number("batch_size") : 1);
 }
 
 //! Train with one of dasgd's optimizers.
 template<typename OptimizerType>
-void Train(OptimizerType& optimizer,
-           Context& context,
-           Slowed& function,
-           arma::mat& iterate,
-           Watch& watch)
+void TrainWith(OptimizerType& optimizer,
+               const double step,
+               Context& context,
+               Slowed& function,
+               arma::mat& iterate,
+               Watch& watch)
 {
-  optimizer.StepSize() = StepSize(context);
+  optimizer.StepSize() = step;
   optimizer.BatchSize() = context.run.Count("batch_size");
   optimizer.MaxIterations() = 0;
   optimizer.Tolerance() = -1;
@@ -177,14 +179,25 @@ void Train(OptimizerType& optimizer,
   Account(context.result, optimizer.Report(), watch);
 }
 
-//! Train with ens::SGD on this rank alone.
-void TrainSerially(Context& context,
+//! The same along the mean gradient.
+template<typename OptimizerType>
+void Train(OptimizerType& optimizer,
+           Context& context,
+           Slowed& function,
+           arma::mat& iterate,
+           Watch& watch)
+{
+  TrainWith(optimizer, StepSize(context), context, function, iterate, watch);
+}
+
+//! Train with one of ensmallen's optimizers on this rank alone.
+template<typename OptimizerType>
+void TrainSerially(OptimizerType&& optimizer,
+                   Context& context,
                    Slowed& function,
                    arma::mat& iterate,
                    Watch& watch)
 {
-  ens::StandardSGD optimizer(StepSize(context),
-      context.run.Count("batch_size"), 0, -1);
   optimizer.Optimize(function, iterate, watch);
   context.result.Set("gradients", double(watch.Steps()));
   context.result.Set("gradients_per_second", double(watch.Steps()) /
@@ -197,6 +210,9 @@ void TrainSerially(Context& context,
       15));
 }
 
+//! Where an algorithm has momentum.
+constexpr double momentum = 0.9;
+
 //! Train with the algorithm that the run asks for.
 void Dispatch(Context& context,
               Slowed& function,
@@ -208,8 +224,48 @@ void Dispatch(Context& context,
   const bool given = name.size() < written.size();
   const double value = given ? NumberOf(written.substr(name.size() + 1)) : 0;
   const std::string topology = context.run.Text("topology");
-  if (name == "sgd" || name == "independent")
-    TrainSerially(context, function, iterate, watch);
+  const size_t batch = context.run.Count("batch_size");
+  if (name == "sgd" || name == "independent" || name == "threads")
+  {
+    TrainSerially(ens::StandardSGD(StepSize(context), batch, 0, -1), context,
+        function, iterate, watch);
+  }
+  else if (name == "momentum")
+  {
+    TrainSerially(ens::MomentumSGD(StepSize(context), batch, 0, -1, true,
+        ens::MomentumUpdate(momentum)), context, function, iterate, watch);
+  }
+  else if (name == "adam")
+  {
+    TrainSerially(ens::Adam(AdamStepSize(context), batch, 0.9, 0.999, 1e-8, 0,
+        -1), context, function, iterate, watch);
+  }
+  else if (name == "dasgd_momentum")
+  {
+    MomentumSGD optimizer;
+    optimizer.UpdatePolicy() = ens::MomentumUpdate(momentum);
+    optimizer.Topology() = topology;
+    Train(optimizer, context, function, iterate, watch);
+  }
+  else if (name == "dasgd_adam")
+  {
+    Adam optimizer;
+    optimizer.Topology() = topology;
+    TrainWith(optimizer, AdamStepSize(context), context, function, iterate,
+        watch);
+  }
+  else if (name == "allreduce_momentum")
+  {
+    AllreduceSGD<ens::MomentumUpdate> optimizer;
+    optimizer.UpdatePolicy() = ens::MomentumUpdate(momentum);
+    Train(optimizer, context, function, iterate, watch);
+  }
+  else if (name == "allreduce_adam")
+  {
+    AllreduceSGD<ens::AdamUpdate> optimizer;
+    TrainWith(optimizer, AdamStepSize(context), context, function, iterate,
+        watch);
+  }
   else if (name.compare(0, 5, "dasgd") == 0)
   {
     DASGD<> optimizer;
@@ -226,6 +282,13 @@ void Dispatch(Context& context,
   else if (name == "local")
   {
     LocalSGD<> optimizer;
+    if (given)
+      optimizer.Period() = size_t(value);
+    Train(optimizer, context, function, iterate, watch);
+  }
+  else if (name == "diloco")
+  {
+    DiLoCo<> optimizer;
     if (given)
       optimizer.Period() = size_t(value);
     Train(optimizer, context, function, iterate, watch);
@@ -296,6 +359,10 @@ std::string ReferenceText(const Curve& curve, const double budget)
   return Join(parts, ";");
 }
 
+//! Is the target a part of wrong answers, and not a loss?
+bool ByErrors(const Entries& run)
+{ return run.Text("target_measure") == "error"; }
+
 //! Write the curve, and say when the target was reached.
 void Describe(Context& context,
               Watch& watch,
@@ -315,8 +382,12 @@ void Describe(Context& context,
       1e-9));
   if (std::isfinite(target))
   {
-    result.Set("time_to_target", curve.Crossing(curve.seconds, target));
-    result.Set("gradients_to_target", curve.Crossing(curve.gradients, target));
+    const std::vector<double> values = ByErrors(context.run) ? curve.Errors() :
+        curve.losses;
+    result.Set("time_to_target", Curve::Crossing(values, curve.seconds,
+        target));
+    result.Set("gradients_to_target", Curve::Crossing(values, curve.gradients,
+        target));
   }
   if (result.Has("status"))
     return;
@@ -378,14 +449,18 @@ void Run(const Entries& run, const DataSet& data, Task& task)
       // The closer they are, the less chance there is in when the target was
       // reached; but their losses take long with a 'cnn'.  At most a quarter of
       // a gigabyte.
-      const double wanted = (run.Text("problem") == "cnn") ? 36 : 72;
+      const double wanted = (run.Text("problem") == "cnn" ||
+          run.Text("problem") == "onnx") ? 36 : 72;
       const size_t count = size_t(std::max(8.0, std::min(wanted, 256e6 /
           bytes)));
       watch.Observe(iterate, count, run.Number("target"),
-          [&task, &judged, most](const arma::mat& model, const bool all)
+          [&task, &judged, &run, most](const arma::mat& model, const bool all)
           {
             const size_t count = all ? most : std::min<size_t>(200, most);
-            return ScoreOf(task, model, judged, 0, count).loss / double(count);
+            const Score score = ScoreOf(task, model, judged, 0, count);
+            // What is not finite is wrong, but must be seen as such.
+            return (ByErrors(run) && std::isfinite(score.loss)) ?
+                1 - score.right / double(count) : score.loss / double(count);
           });
     }
     {

@@ -131,6 +131,14 @@ inline std::string GroupName(const Settings& settings, const Group& group)
   return name;
 }
 
+//! "test loss 0.5" or "test accuracy 65 %".
+inline std::string TargetText(const Settings& settings, const Results& results)
+{
+  if (ByAccuracy(settings))
+    return "test accuracy " + NumberText(100 * settings.accuracy, 4) + " %";
+  return "test loss " + NumberText(TargetOf(settings, results, "run"), 4);
+}
+
 //! The standings of a group as a table of text.
 inline std::string StandingsText(const Settings& settings,
                                  const Results& results,
@@ -162,8 +170,8 @@ inline std::string StandingsText(const Settings& settings,
     for (size_t i = 0; i < line.size(); ++i)
       widths[i] = std::max(widths[i], line[i].size());
   }
-  std::string text = GroupName(settings, group) + ", target: test loss " +
-      NumberText(TargetOf(settings, results, "run"), 4) + "\n";
+  std::string text = GroupName(settings, group) + ", target: " +
+      TargetText(settings, results) + "\n";
   for (const auto& line : table)
   {
     std::string row;

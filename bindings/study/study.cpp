@@ -78,6 +78,10 @@ Entries Kept(const Settings& settings)
   return kept;
 }
 
+//! May a study go on with another value of it?  Its runs stay what they were.
+bool MayChange(const std::string& name)
+{ return name == "seeds" || name == "algorithms"; }
+
 //! Refuse to go on with a study of other settings.
 void Compare(const Entries& before,
              const Entries& now,
@@ -92,7 +96,7 @@ void Compare(const Entries& before,
   for (const std::string& name : names)
   {
     const std::string old = before.Text(name), text = now.Text(name);
-    if (before.Has(name) == now.Has(name) && old == text)
+    if ((before.Has(name) == now.Has(name) && old == text) || MayChange(name))
       continue;
     if (name.compare(0, 5, "file:") == 0)
     {
@@ -111,6 +115,12 @@ void Compare(const Entries& before,
 }
 
 } // namespace
+
+std::string OnnxProgram()
+{
+  return (fs::path(cli::ProgramPath()).parent_path() /
+      "dasgd_study_onnx").string();
+}
 
 int FolderLock::Take(const std::string& path)
 {
@@ -170,11 +180,9 @@ void OpenFolder(const Settings& settings, const bool restart, FolderLock& lock)
   if (before.Text(Mark) == MarkValue)
   {
     if (!restart)
-    {
       Compare(before, now, given);
-      return;
-    }
-    Forget(folder);
+    else
+      Forget(folder);
   }
   // Last: until then, what is left is known to be of a study.
   now.Save(path);
@@ -260,6 +268,12 @@ class Conductor
     }
     else
       WarnOfLoad();
+    if (left > 0)
+    {
+      std::cout << Total() << " runs to make, of up to " << NumberText(
+          settings.budget, 3) << " s each: " << DurationText(Left())
+          << " if all take that long." << std::endl;
+    }
     const bool complete = Runs();
     Wipe();
     SavePage(settings, results);
@@ -302,7 +316,7 @@ class Conductor
   //! All that has to be run, in order; false if interrupted.
   bool Runs()
   {
-    const std::vector<Cell> cells = Cells(settings);
+    const std::vector<Cell> cells = CellsNow(settings);
     // What the machine can do.
     for (const size_t ranks : settings.ranks)
     {
@@ -371,11 +385,13 @@ class Conductor
     Entries run = key;
     run.Set("problem", settings.problem);
     run.Set("layers", settings.layers);
+    run.Set("model_file", settings.modelFile);
     run.Set("data", (work / "data").string());
     run.Set("batch_size", std::to_string(settings.batchSize));
     run.Set("budget", budget);
     run.Set("timeout", settings.timeout);
     run.Set("target", target);
+    run.Set("target_measure", ByAccuracy(settings) ? "error" : "loss");
     run.Set("judged_on", (phase == "tune") ? "validation" : "test");
     if (gives)
       run.Set("gives_target", "yes");
@@ -388,10 +404,17 @@ class Conductor
     const std::string about = About(cell, phase, step, seed);
     std::vector<std::string> command = { cli::ProgramPath(), "--run_file",
         runFile };
+    if (!settings.modelFile.empty())
+      command = { OnnxProgram(), runFile };
     std::string mpirun;
+    if (cell.algorithm && cell.algorithm->allCores)
+    {
+      command.insert(command.begin(), { "env", "OMP_NUM_THREADS=" +
+          std::to_string(cli::Cores()) });
+    }
     if (cell.ranks > 1)
     {
-      mpirun = cli::PrepareMpirun(cell.ranks);
+      mpirun = cli::PrepareMpirun(cell.ranks > cli::Cores());
       command.insert(command.begin(), { mpirun, "-n",
           std::to_string(cell.ranks) });
     }
@@ -431,7 +454,8 @@ class Conductor
       fs::rename(log, folder / "logs" / (std::to_string(number) + ".txt"),
           ignored);
     }
-    row.Set("target_loss", target);
+    row.Set("target_loss", ByAccuracy(settings) ? Unknown : target);
+    row.Set("target_accuracy", settings.accuracy);
     row.Set("judged_on", run.Text("judged_on"));
     row.Set("oversubscribed", cell.ranks > cli::Cores() ?
         "yes" : "no");
@@ -499,8 +523,11 @@ class Conductor
   void Say(const std::string& about, const Row& row)
   {
     const std::string status = row.Text("status");
-    const std::string target = row.Text("target_loss");
-    const std::string loss = NumberText(row.Number("loss"), 4);
+    const bool accuracy = ByAccuracy(settings);
+    const std::string target = row.Text(accuracy ? "target_accuracy" :
+        "target_loss");
+    const std::string loss = (accuracy ? "accuracy " : "loss ") +
+        NumberText(row.Number(accuracy ? "accuracy" : "loss"), 4);
     const std::string seconds = NumberText(row.Number("seconds"), 3) + " s";
     std::string text;
     if (row.Text("phase") == "limit" && Succeeded(row))
@@ -510,14 +537,13 @@ class Conductor
     }
     else if (status == "target")
     {
-      text = "target " + NumberText(row.Number("target_loss"), 4) + " after " +
+      text = "target " + NumberText(NumberOf(target), 4) + " after " +
           NumberText(row.Number("time_to_target"), 3) + " s";
     }
     else if (status == "ok")
     {
-      text = "loss " + loss + " after " + seconds + (target.empty() ? "" :
-          ", target " + NumberText(row.Number("target_loss"), 4) +
-          " not reached");
+      text = loss + " after " + seconds + (target.empty() ? "" :
+          ", target " + NumberText(NumberOf(target), 4) + " not reached");
     }
     else
       text = status + ": " + row.Text("reason");

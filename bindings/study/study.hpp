@@ -53,6 +53,9 @@ class FolderLock
  */
 void OpenFolder(const Settings& settings, bool restart, FolderLock& lock);
 
+//! The program that makes runs of ONNX models; it need not be there.
+std::string OnnxProgram();
+
 /**
  * Make all runs that have not been made, write the page, and say how the
  * algorithms compare.

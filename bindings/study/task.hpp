@@ -10,6 +10,7 @@
 #define DASGD_BINDINGS_STUDY_TASK_HPP
 
 #include <common/any_function.hpp>
+#include <dasgd/optimizer/ensmallen.hpp>
 
 #include <functional>
 
@@ -43,6 +44,21 @@ class Task
                                 const arma::mat& points,
                                 arma::mat& result) = 0;
 };
+
+/**
+ * The step size such that a step is along the mean gradient of a batch, whatever
+ * the function and the installed ensmallen do.
+ */
+inline double StepAlongMean(const Task& task,
+                            const double step,
+                            const double batch)
+{
+  if (ensmallen::dividesStep && !task.Sums())
+    return step * batch;
+  if (!ensmallen::dividesStep && task.Sums())
+    return step / batch;
+  return step;
+}
 
 //! Points with a label each.
 struct LabelledSet

@@ -36,13 +36,14 @@ inline Entries KeyOf(const Cell& cell,
 
 //! Does the target come from these tries?
 inline bool GivesTarget(const Settings& settings, const Cell& cell)
-{ return cell.algorithm->serial && !std::isfinite(settings.target); }
+{ return cell.Name() == "sgd" && FindsTarget(settings); }
 
 //! Part of serial SGD's progress that is left at the target.
 constexpr double ProgressLeft = 0.01;
 
 /**
- * The loss to reach; not a number while it is not known.
+ * The loss to reach, or the part of wrong answers if an accuracy is to be
+ * reached; not a number while it is not known.
  *
  * Unless it was given, it is what serial SGD has after a quarter of its time,
  * or where it has made all but 1 % of its progress, whichever is easier.  The
@@ -56,6 +57,8 @@ inline double TargetOf(const Settings& settings,
                        const Results& results,
                        const std::string& phase)
 {
+  if (ByAccuracy(settings))
+    return 1 - settings.accuracy;
   if (std::isfinite(settings.target))
     return settings.target;
   const std::string name = FindAlgorithm("sgd")->name;
@@ -146,8 +149,9 @@ class Tries
       if (const Row* row = Find(step, i))
       {
         times.push_back(OrInfinite(Time(*row)));
-        losses.push_back(OrInfinite(Succeeded(*row) ? row->Number("loss") :
-            Unknown));
+        losses.push_back(OrInfinite(!Succeeded(*row) ? Unknown :
+            ByAccuracy(settings) ? 1 - row->Number("accuracy") :
+            row->Number("loss")));
       }
     }
     StepScore score;
@@ -182,7 +186,7 @@ class Tries
       return row.Number("time_to_target");
     Curve curve;
     return curve.Load(settings.resultsDir + "/" + row.Text("curve")) ?
-        curve.Crossing(curve.seconds, target) : Unknown;
+        curve.Crossing(curve.losses, curve.seconds, target) : Unknown;
   }
 
   const Settings& settings;
@@ -208,6 +212,8 @@ inline Tuning Tune(const Settings& settings,
 {
   Tuning tuning;
   tuning.grid = settings.steps;
+  for (double& step : tuning.grid)
+    step *= cell.algorithm->stepScale;
   std::sort(tuning.grid.begin(), tuning.grid.end());
   std::vector<double>& grid = tuning.grid;
   const bool choice = grid.size() > 1;
@@ -348,7 +354,7 @@ inline size_t RunsLeft(const Settings& settings,
           settings.seed));
     }
   }
-  for (const Cell& cell : Cells(settings))
+  for (const Cell& cell : CellsNow(settings))
   {
     left += settings.seeds - RunsOf(settings, results, cell).size();
     if (Tune(settings, results, cell).done)

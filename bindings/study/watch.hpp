@@ -64,8 +64,8 @@ class Watch
    *
    * @param count How many copies, spread over the budget, denser at the start.
    * @param target Loss at which to stop (not a number: none).
-   * @param probe Loss on a few points, or on all; called when the target may
-   *     be near.
+   * @param probe Loss, or part of wrong answers, on a few points or on all;
+   *     called when the target may be near.
    */
   void Observe(const arma::mat& start,
                const size_t count,
@@ -199,7 +199,8 @@ class Watch
     }
     // The few points are easier than all are: ask for more of them.
     below = 0;
-    bias = std::max(bias, loss / fewLoss);
+    if (fewLoss > 0)
+      bias = std::max(bias, loss / fewLoss);
   }
 
   void Take(const arma::mat& iterate,

@@ -118,6 +118,7 @@ def measure(bench, arguments):
                 for topology in ("complete", "exponential", "tree"):
                     throughput(f"dasgd, {ranks} ranks, {topology}", "dasgd",
                                ranks, "--topology", topology)
+            throughput("8 independent", "independent", 8)
             # Fewer and fuller frames, where ranks share cores.
             throughput("dasgd, 8 ranks, tree, window 1", "dasgd", 8,
                        "--topology", "tree", "--window", "1")
@@ -243,6 +244,9 @@ def figures(bench, arguments):
                        default=None)
             row(f"{kind}: 8 ranks, best topology, of 2 ranks", best,
                 many[problem])
+            row(f"{kind}: 8 independent, of 2 independent",
+                bench.ratio(f"{kind}: 8 independent", f"{kind}: 2 independent"),
+                None)
             row(f"{kind}: one of 2 ranks 4 times slower, of 1.25 ranks",
                 bench.ratio(f"{kind}: dasgd, 2 ranks, one 4 times slower",
                             f"{kind}: 2 independent", 1.25 / 2), 0.95)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # Builds the benchmarks and runs them: gradients per second, as ratios to what
-# the machine can do.  Takes half an hour; --quick takes ten minutes.  Nothing
-# else should run on the machine.  Figures between hosts need root, for network
+# the machine can do.  Takes an hour; --quick takes a part of it.  Nothing else
+# should run on the machine.  Figures between hosts need root, for network
 # namespaces; they are left out where there can be none.
 #
 # Usage: run.sh [--peers] [option of benchmarks.py...]

@@ -10,6 +10,7 @@
 #include <dasgd.hpp>
 
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <iomanip>
 #include <iostream>
@@ -160,8 +161,10 @@ int Train(dasgd::DASGD<>& optimizer, const double limit, const double every)
   bool same = true;
   for (const double other : comm.Gather(mine ? 1.0 : 0.0))
     same = same && other == 1;
+  const bool interrupted = (report.reason == dasgd::StopReason::Signal);
+  const int status = interrupted ? 75 : EXIT_SUCCESS;
   if (comm.Rank() != 0)
-    return EXIT_SUCCESS;
+    return status;
 
   // Every rank has applied every gradient, in bounded memory.
   bool complete = true;
@@ -182,6 +185,7 @@ int Train(dasgd::DASGD<>& optimizer, const double limit, const double every)
       << "\"loss\": " << function.Loss(iterate)
       << ", \"same\": " << same
       << ", \"complete\": " << complete
+      << ", \"interrupted\": " << interrupted
       << ", \"deviation\": " << report.Deviation() / arma::abs(iterate).max()
       << ", \"points\": " << report.Points()
       << ", \"gradients\": " << report.Gradients()
@@ -197,7 +201,7 @@ int Train(dasgd::DASGD<>& optimizer, const double limit, const double every)
       << ", \"checkpoint_problem\": \""
       << (report.checkpointProblem.empty() ? "" : "yes") << "\"}";
   Say(line.str());
-  return EXIT_SUCCESS;
+  return status;
 }
 
 //! Is this a whole checkpoint, and what does it say?
@@ -243,6 +247,9 @@ int main(int argc, char** argv)
     optimizer.Topology() = argv[5];
     optimizer.Sharing() = (std::string(argv[6]) == "dynamic") ?
         dasgd::Sharing::Dynamic : dasgd::Sharing::Static;
+    // One that comes after the end changes nothing.
+    std::signal(SIGUSR1, [](int) { });
+    optimizer.StopSignals() = { SIGUSR1 };
     return Train(optimizer, 0, 0);
   }
   if (way == "soak" && argc == 7)

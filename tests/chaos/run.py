@@ -3,8 +3,8 @@
 
 Each round is one training over MPI with a checkpoint file.  A life of it either
 comes to its end, however long some of its ranks stood still, or ends soon after
-one of them was killed; then the next life goes on from the checkpoint, at the
-same or another number of ranks.  In the end the loss is that of a training
+one of them was killed, or told by a signal to end; then the next life goes on
+from the checkpoint, at the same or another number of ranks.  In the end the loss is that of a training
 that nobody disturbed, all points are counted, and nothing is left behind: no
 process, and no file but the checkpoint.
 
@@ -37,6 +37,8 @@ LOSS_BOUND = 0.005
 DEVIATION_BOUND = 1e-9
 # Bytes that a checkpoint begins with; those from 16 on say how many follow.
 HEADER = 32
+# The status of a training that a signal has ended.
+TO_BE_RESUMED = 75
 # After so many lives of a training nobody is killed any more.
 MAX_LIVES = 6
 TOPOLOGIES = ["complete", "ring", "tree", "exponential"]
@@ -54,6 +56,7 @@ class Life:
                        chaos.environment)
         chaos.jobs.append(self.job)
         self.killed = None
+        self.interrupted = False
         self.took = 0
         self.faults = []
 
@@ -84,9 +87,13 @@ class Life:
         job.close()
         status = job.process.returncode
         if self.killed is None:
-            expect(status == 0, "status 0 without a kill", status)
-        if status == 0:
-            expect(job.result is not None, "a result with status 0")
+            # A signal may come too late.
+            expect(status == 0 or self.interrupted and status == TO_BE_RESUMED,
+                   "status 0 without a kill", status)
+        if status in (0, TO_BE_RESUMED):
+            expect(job.result is not None, f"a result with status {status}")
+            expect(job.result["interrupted"] == (status != 0),
+                   "that it knows of the signal", job.result)
         return status == 0
 
     def ended(self):
@@ -107,7 +114,8 @@ class Life:
 
     def act(self, moment, action, ranks, duration=None):
         number = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP,
-                  "go on": signal.SIGCONT}[action]
+                  "go on": signal.SIGCONT,
+                  "interrupt": signal.SIGUSR1}[action]
         if action == "kill" and duration:
             # Without a pause: it does not take long.
             deadline = time.monotonic() + duration
@@ -121,6 +129,10 @@ class Life:
                 self.killed = self.killed or time.monotonic()
                 self.chaos.kills += 1
                 self.faults.append(f"kill {rank} at {moment:.2f}")
+            elif action == "interrupt":
+                self.interrupted = True
+                self.chaos.interrupts += 1
+                self.faults.append(f"interrupt {rank} at {moment:.2f}")
             elif action == "stop":
                 self.chaos.stops += 1
                 self.faults.append(f"stop {rank} at {moment:.2f} for "
@@ -136,6 +148,7 @@ class Chaos:
         self.limit = options.limit
         self.environment = {}
         self.jobs = []
+        self.interrupts = 0
         self.kills = self.stops = self.resumes = self.lives = self.parts = 0
         self.longest = self.farthest = 0
         # Set by the training that is not disturbed.
@@ -171,6 +184,8 @@ class Chaos:
                 events.append((moment, "kill", victims,
                                0.3 if 0 in victims and draw.random() < 0.8
                                else 0))
+            elif may_kill and draw.random() < 0.4:
+                events.append((moment, "interrupt", [draw.randrange(ranks)]))
             else:
                 victim = [draw.randrange(ranks)]
                 duration = draw.uniform(0.01, longest)
@@ -268,6 +283,9 @@ class Chaos:
                 stamp = (about.st_ino, about.st_mtime_ns)
             expect(not last or found and found["points"] >= last["points"],
                    f"a checkpoint no older than {last}", found)
+            if life.job.result and not over and life.killed is None:
+                expect(found and found["points"] == life.job.result["points"],
+                       f"a checkpoint of all of {life.job.result}", found)
             self.files(folder, path, life, stamp != old)
             if over:
                 expect(not path.with_name(path.name + ".lock").exists(),
@@ -340,7 +358,8 @@ def main():
                 failures.append(number)
     print(f"{options.rounds} rounds from seed {seed}, {chaos.lives} lives: "
           f"{chaos.kills} kills ({chaos.parts} of a rank that was writing), "
-          f"{chaos.stops} stops, {chaos.resumes} resumes; "
+          f"{chaos.stops} stops, {chaos.interrupts} interrupts, "
+          f"{chaos.resumes} resumes; "
           f"longest from a kill to the end of all processes "
           f"{chaos.longest:.2f} s; loss off by at most {chaos.farthest:.3%}; "
           f"{time.monotonic() - begin:.0f} s; {len(failures)} failures"

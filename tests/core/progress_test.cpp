@@ -253,6 +253,56 @@ TEMPLATE_TEST_CASE("numbers that are not finite are found anywhere", "[core]",
   }
 }
 
+TEMPLATE_TEST_CASE("a gradient that is not finite leaves model and sum as they "
+    "were", "[core]", double, float)
+{
+  // Whole numbers: what is undone is undone to the bit.
+  const size_t size = 5000;
+  std::vector<TestType> gradient(size), model(size), sum(size);
+  for (size_t i = 0; i < size; ++i)
+  {
+    gradient[i] = TestType(i % 7) - 3;
+    model[i] = TestType(i % 11);
+    sum[i] = TestType(i % 5);
+  }
+  for (const size_t at : { size, size_t(0), size_t(1023), size_t(1024),
+      size_t(4096), size - 1 })
+  {
+    INFO("not finite at " << at);
+    std::vector<TestType> bad = gradient;
+    if (at < size)
+      bad[at] = std::numeric_limits<TestType>::infinity();
+
+    std::vector<TestType> applied = model, added = sum;
+    CHECK(FormAndApply<true>(applied.data(), bad.data(), added.data(),
+        TestType(2), size) == (at == size));
+    std::vector<TestType> expected = model, total = sum, update = sum;
+    for (size_t i = 0; i < size && at == size; ++i)
+    {
+      update[i] = 2 * gradient[i];
+      expected[i] -= update[i];
+      total[i] += update[i];
+    }
+    CHECK(applied == expected);
+    CHECK(added == total);
+
+    // Formed elsewhere, and in the place of the gradient.
+    std::vector<TestType> formed = sum;
+    applied = model;
+    CHECK(FormAndApply(applied.data(), bad.data(), formed.data(), TestType(2),
+        size) == (at == size));
+    CHECK(applied == expected);
+    if (at == size)
+      CHECK(formed == update);
+
+    applied = model;
+    CHECK(FormAndApply(applied.data(), bad.data(), bad.data(), TestType(2),
+        size) == (at == size));
+    CHECK(applied == expected);
+    CHECK(AllFinite(bad.data(), size) == (at == size));
+  }
+}
+
 TEST_CASE("the report says what happened, and when to share dynamically",
     "[core]")
 {

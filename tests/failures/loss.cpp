@@ -10,7 +10,7 @@
  *
  * The kind is "static" or "dynamic", with "-history" to record one, "-nan" for
  * gradients that become infinite, "-rival" for another algorithm, which does
- * not go on, "-program" for a command-line program, whose files rank 0 writes.
+ * not go on, "-program" for a command-line program, whose files one rank writes.
  * Ranks die at a step of theirs, or at "start", "handshake", "end", "between",
  * "exit", or in one of MPI's functions: "histories", "agree", "shrink",
  * "finalize".  Or somebody kills them, if one of these words is "outside".  At
@@ -151,7 +151,7 @@ int Program(const size_t points, Marks& marks, const size_t ranks)
     Train(optimizer, marks, ranks);
     cli::OnAllRanks([]()
     {
-      if (cli::Rank() == 0)
+      if (cli::Writes())
         Tell("right");
     });
     return 0;

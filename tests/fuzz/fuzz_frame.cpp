@@ -153,7 +153,7 @@ void CheckFrame(const DecodedFrame<ElemType>& frame,
   for (const Fact& fact : frame.facts)
   {
     Require(fact.origin < limits.ranks, "a fact's origin is a rank");
-    Require(fact.kind <= Fact::Kind::Stop && fact.reason <= StopReason::Error,
+    Require(fact.kind <= Fact::Kind::Stop && fact.reason <= StopReason::Signal,
         "a fact is a known one");
     Require(fact.text.size() <= Fact::MaxText, "a text is not too long");
   }

@@ -9,6 +9,7 @@
 #   --each N      ranks on each host (1)
 #   --rate RATE   what the link of each host carries in each direction, in the
 #                 words of tc: 10gbit, 100mbit (no limit)
+#   --burst SIZE  what passes at once after a pause (256kb)
 #   --seconds N   when it must have ended (300)
 #
 # MPIEXEC  what starts MPI programs: Open MPI 4's (mpiexec)
@@ -18,12 +19,13 @@
 
 set -uo pipefail
 
-count=2 each=1 rate="" seconds=300
+count=2 each=1 rate="" burst=256kb seconds=300
 while [ $# -gt 0 ]; do
   case "$1" in
     --hosts) count="$2" ;;
     --each) each="$2" ;;
     --rate) rate="$2" ;;
+    --burst) burst="$2" ;;
     --seconds) seconds="$2" ;;
     *) break ;;
   esac
@@ -43,7 +45,7 @@ trap 'exit 143' TERM
 build_network "$mpiexec"
 if [ -n "$rate" ]; then
   for host in "${hosts[@]}"; do
-    words="$(slow_down "$host" "$rate" 256kb 2>&1)" ||
+    words="$(slow_down "$host" "$rate" "$burst" 2>&1)" ||
       skip "'$rate': tc says: ${words%%$'\n'*}"
   done
 fi

@@ -249,6 +249,50 @@ TEST_CASE("A frame of many megabytes arrives whole", "[transport]")
   CHECK(sound);
 }
 
+TEST_CASE("A frame that has come is found by the first look", "[transport]")
+{
+  const MpiCommunicator comm(MPI_COMM_WORLD);
+  if (comm.Size() == 1)
+    return;
+  const bool sends = (comm.Rank() == 0), receives = (comm.Rank() == 1);
+  // By this the receiver learns that a frame was sent, without a call of MPI,
+  // which would look for it.
+  const std::string path = "/tmp/dasgd_transport_test." + std::to_string(
+      comm.Gather(std::uint64_t(getpid()))[0]);
+  if (sends)
+    REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  BufferPool pool(64);
+  MpiTransport transport(comm,
+      sends ? std::vector<size_t>{1} : std::vector<size_t>{},
+      receives ? std::vector<size_t>{0} : std::vector<size_t>{}, window, pool,
+      WayOptions(1, window));
+  std::fstream sign;
+  if (sends || receives)
+    sign.open(path, sends ? std::ios::out : std::ios::in);
+  size_t found = 0;
+  const size_t rounds = 20;
+  for (size_t i = 0; i < rounds; ++i)
+  {
+    if (sends)
+    {
+      while (!transport.CanSend(0))
+        transport.Yield();
+      Send(transport, pool, 0, Label{ 0, 1, i, 64 });
+      sign << 'x' << std::flush;
+    }
+    if (receives)
+    {
+      sign.get();
+      found += transport.Receive([](const std::uint8_t*, size_t, size_t) { });
+    }
+    comm.Gather(std::uint64_t(0));
+  }
+  if (receives)
+    CHECK(found == rounds);
+  if (sends)
+    unlink(path.c_str());
+}
+
 TEST_CASE("A transport without links has nothing to wait for", "[transport]")
 {
   const MpiCommunicator comm(MPI_COMM_WORLD);

@@ -6,9 +6,11 @@ Usage: program_test.py PROGRAM SEEDS WORK
 SEEDS is the program that writes models, WORK a folder to write to.
 """
 
+import csv
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 
@@ -53,6 +55,39 @@ def write_points():
                 labels.write("%d\n" % (i % 2))
 
 
+def rows(name):
+    with open(path(name), newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def study(points):
+    """A study of a model; the program is beside the other."""
+    program = os.path.join(os.path.dirname(PROGRAM), "mlpack_dasgd_study")
+    shutil.rmtree(path("study"), ignore_errors=True)
+    words = [program, "--problem", "onnx", *points, "--input_shape", "3",
+             "--algorithms", "dasgd_adam,adam", "--seeds", "2", "--step_sizes",
+             "0.5", "--target_accuracy", "0.9", "--time_budget", "0.5",
+             "--results_dir", path("study"), "--report_file",
+             path("study.html"), "--model_file"]
+    result = subprocess.run(words + [path("dense.onnx")], timeout=120,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, universal_newlines=True)
+    expect(result.returncode == 0, "a study of a model", result.stdout)
+    runs = [row for row in rows("study/runs.csv") if row["phase"] == "run"]
+    expect(len(runs) == 4 and all(row["status"] == "target" for row in runs),
+           "a study whose runs reach the target", runs)
+    starts = {rows(os.path.join("study", row["curve"]))[0]["loss"]
+              for row in runs}
+    expect(len(starts) == 2, "each seed begins with other weights", starts)
+    result = subprocess.run(words + [path("train.csv"), "--restart"],
+                            timeout=120, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            universal_newlines=True)
+    failed = rows("study/runs.csv")
+    expect(all(row["status"] == "failed" and "no ONNX model" in row["reason"]
+               for row in failed), "a study says why its runs fail", failed)
+
+
 def main():
     os.makedirs(WORK, exist_ok=True)
     subprocess.run([SEEDS, WORK], check=True)
@@ -78,6 +113,8 @@ def main():
         with open(path("predictions.csv")) as file:
             expect(len(re.findall(r"[01]", file.read())) == 200,
                    "every test point is predicted", output)
+
+    study([*train[:4], *test])
 
     status, output = run("--model_file", path("dense.onnx"), *train,
                          "--frozen", "w*", "--output_model_file",

@@ -10,9 +10,13 @@
 
 #include "catch.hpp"
 
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
+#include <sys/time.h>
 #include <unistd.h>
 
 using namespace tests;
@@ -201,6 +205,83 @@ TEST_CASE("A resumed training counts on, at any number of ranks",
       }
       MPI_Comm_free(&some);
     }
+  }
+}
+
+TEST_CASE("A signal to one rank ends all, and the training can be resumed",
+    "[checkpoint]")
+{
+  const Scratch file("signal");
+  const size_t who = Ranks() - 1;
+  Mortal<ens::MomentumUpdate> first(file.path);
+  first.optimizer.Checkpoint(file.path, 3600);
+  first.optimizer.StepSize() /= double(Ranks());
+  first.optimizer.StopSignals() = { SIGUSR1 };
+  first.hooks.step = [&]()
+  {
+    if (Rank() == who && first.hooks.steps == 200)
+      raise(SIGUSR1);
+    return false;
+  };
+  const Ending interrupted = first.Run();
+  INFO(interrupted);
+  CHECK(interrupted.kind == Ending::Returned);
+  const dasgd::Report& report = first.optimizer.Report();
+  CHECK(report.reason == dasgd::StopReason::Signal);
+  CHECK(report.stopSignal == SIGUSR1);
+  CHECK(report.stopRank == who);
+  CHECK(report.stopStep == 200);
+  CHECK(report.stopText.find("User defined signal 1") != std::string::npos);
+  CHECK(report.checkpoints == 1);
+  CHECK(report.Points() < 400000);
+  CHECK(Same(first.iterate));
+
+  // Also in the same process, without Forget(): it has not ended.
+  Mortal<ens::MomentumUpdate> second(file.path);
+  second.optimizer.StepSize() /= double(Ranks());
+  const Ending ending = second.Run();
+  INFO(ending);
+  CHECK(ending.kind == Ending::Returned);
+  CHECK(second.optimizer.Report().resumed);
+  CHECK(second.optimizer.Report().pointsBefore == report.Points());
+  CHECK(second.optimizer.Report().Points() == 400000);
+  CHECK(second.optimizer.Report().reason == dasgd::StopReason::Budget);
+}
+
+TEST_CASE("A signal to a rank that waits for others ends all, too",
+    "[checkpoint]")
+{
+  if (Ranks() == 1)
+    return;
+  // Rank 0 has done its share and waits for others that would take minutes;
+  // then its timer runs out.
+  for (const dasgd::Overlap overlap : { dasgd::Overlap::Never,
+      dasgd::Overlap::Always })
+  {
+    Probe probe(203, 6);
+    arma::mat iterate(3, 2, arma::fill::zeros);
+    dasgd::DASGD<> optimizer(MeanStep(0.001, 5), 5, 406 * Ranks(), -1);
+    optimizer.Overlap() = overlap;
+    optimizer.StopSignals() = { SIGALRM };
+    Hooks hooks;
+    hooks.step = [&]()
+    {
+      if (Rank() != 0)
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+      else if (hooks.steps == 80)
+      {
+        const itimerval soon = { { 0, 0 }, { 0, 50000 } };
+        setitimer(ITIMER_REAL, &soon, nullptr);
+      }
+      return false;
+    };
+    optimizer.Optimize(probe, iterate, hooks);
+    const dasgd::Report& report = optimizer.Report();
+    CHECK(report.reason == dasgd::StopReason::Signal);
+    CHECK(report.stopRank == 0);
+    CHECK(report.stopSignal == SIGALRM);
+    CHECK(report.ranks[0].computed >= 80);
+    CHECK(report.ranks[1].computed < 20);
   }
 }
 

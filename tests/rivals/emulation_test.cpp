@@ -121,11 +121,17 @@ arma::mat PlayAllreduce(const Task& task)
   }
 }
 
-//! In each round some steps of one's own, and then the mean of all models.
-arma::mat PlayLocal(const Task& task, const size_t period)
+//! In each round some steps of one's own, and then a step of all towards the
+//! mean of all models: in the plainest case, to that mean.
+arma::mat PlayLocal(const Task& task,
+                    const size_t period,
+                    const double outerStep = 1,
+                    const double outerMomentum = 0)
 {
   Probe probe(task.points, elements);
   std::vector<Player> players = Players(task);
+  arma::mat model = players[0].model;
+  arma::mat velocity(arma::size(model), arma::fill::zeros);
   for (bool more = true; more;)
   {
     more = false;
@@ -137,11 +143,15 @@ arma::mat PlayLocal(const Task& task, const size_t period)
         more = true;
       }
     }
-    const arma::mat mean = Mean(players);
+    if (!more)
+      break;
+    const arma::mat change = Mean(players) - model;
+    velocity = outerMomentum * velocity + change;
+    model += outerStep * (change + outerMomentum * velocity);
     for (Player& player : players)
-      player.model = mean;
+      player.model = model;
   }
-  return players[0].model;
+  return model;
 }
 
 //! In each round the weighted mean of one's neighbours, and a step along the
@@ -244,6 +254,32 @@ TEST_CASE("LocalSGD averages models after Period() steps of each rank",
       momentum.UpdatePolicy() = ens::MomentumUpdate(0.6);
       momentum.Period() = period;
       CHECK(Apart(Result(momentum, task), PlayLocal(task, period)) < 1e-12);
+    }
+  }
+}
+
+TEST_CASE("DiLoCo steps with momentum after Period() steps of each rank",
+    "[emulation]")
+{
+  if (Ranks() == 1)
+    return;
+  for (const Task& task : Tasks())
+  {
+    for (const size_t period : { 1, 3, 8, 1000 })
+    {
+      INFO(task.Text() << ", period " << period);
+      dasgd::DiLoCo<> optimizer;
+      optimizer.Period() = period;
+      CHECK(Apart(Result(optimizer, task), PlayLocal(task, period, 0.7, 0.9)) <
+          1e-12);
+      optimizer.OuterStepSize() = 0.3;
+      optimizer.OuterMomentum() = 0.5;
+      CHECK(Apart(Result(optimizer, task), PlayLocal(task, period, 0.3, 0.5)) <
+          1e-12);
+      // Without an outer step it is local SGD.
+      optimizer.OuterStepSize() = 1;
+      optimizer.OuterMomentum() = 0;
+      CHECK(Apart(Result(optimizer, task), PlayLocal(task, period)) < 1e-12);
     }
   }
 }

@@ -152,6 +152,11 @@ TEST_CASE("LocalSGD at one rank is ens::SGD", "[one]")
   CompareAll<dasgd::LocalSGD>();
 }
 
+TEST_CASE("DiLoCo at one rank is ens::SGD", "[one]")
+{
+  CompareAll<dasgd::DiLoCo>();
+}
+
 TEST_CASE("DPSGD at one rank is ens::SGD", "[one]")
 {
   ComparePlain<dasgd::DPSGD>();

@@ -91,6 +91,7 @@ struct Convex
     optimizer.BatchSize() = batchSize;
     optimizer.MaxIterations() = gradients * batchSize;
     optimizer.Tolerance() = -1;
+    ShortenRounds(optimizer);
     // Only rank 0's starting point counts.
     if (Rank() != 0)
       iterate.fill(double(Rank()));
@@ -181,6 +182,7 @@ TEMPLATE_TEST_CASE("Sharded data leads to the optimum; a server holds none",
   const double start = Sum(probe.Objective(iterate));
   TestType optimizer(MeanStep(Convex::step, 80), 80, 500 * 80, -1);
   optimizer.Data() = dasgd::Data::Sharded;
+  ShortenRounds(optimizer);
   {
     const Meetings meetings(probe, Computes<TestType>(), Workers<TestType>(),
         500);

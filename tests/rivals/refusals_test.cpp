@@ -123,6 +123,16 @@ TEST_CASE("A Period() of 0, or one that differs, is refused", "[refusals]")
   CheckMismatch<Local>([](Local& o) { o.Period() = 3; },
       { "Period()", ": 8 and 3" });
 
+  using Diloco = dasgd::DiLoCo<>;
+  CheckMistake<Diloco>([](Diloco& o) { o.Period() = 0; },
+      { "Period() is 0", "must be from 1" });
+  CheckMistake<Diloco>([](Diloco& o) { o.OuterStepSize() = -1; },
+      { "OuterStepSize() is -1", "above 0" });
+  CheckMistake<Diloco>([](Diloco& o) { o.OuterMomentum() = 1; },
+      { "OuterMomentum() is 1", "less than 1" });
+  CheckMismatch<Diloco>([](Diloco& o) { o.OuterMomentum() = 0.5; },
+      { "OuterMomentum()", ": 0.9 and 0.5" });
+
   using Swift = dasgd::SWIFT<>;
   CheckMistake<Swift>([](Swift& o) { o.Period() = 0; },
       { "Period() is 0", "at least 1" });

@@ -21,6 +21,12 @@ double Optimize(dasgd::LocalSGD<>& optimizer,
                 Hooks& hooks)
 { return optimizer.Optimize(probe, iterate, hooks); }
 
+double Optimize(dasgd::DiLoCo<>& optimizer,
+                Probe& probe,
+                arma::mat& iterate,
+                Hooks& hooks)
+{ return optimizer.Optimize(probe, iterate, hooks); }
+
 double Optimize(dasgd::DPSGD<>& optimizer,
                 Probe& probe,
                 arma::mat& iterate,

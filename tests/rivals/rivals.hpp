@@ -11,16 +11,16 @@
 
 #include "../optimizer/probe.hpp"
 
-//! The six, for TEMPLATE_TEST_CASE.
+//! All of them, for TEMPLATE_TEST_CASE.
 #define DASGD_RIVALS dasgd::AllreduceSGD<>, dasgd::LocalSGD<>, \
-    dasgd::DPSGD<>, dasgd::ADPSGD<>, dasgd::SWIFT<>, \
+    dasgd::DiLoCo<>, dasgd::DPSGD<>, dasgd::ADPSGD<>, dasgd::SWIFT<>, \
     dasgd::ParameterServerSGD<>
 
 //! Those whose topology can be chosen, and those whose cannot.
 #define DASGD_RIVALS_ON_TOPOLOGIES dasgd::DPSGD<>, dasgd::ADPSGD<>, \
     dasgd::SWIFT<>
 #define DASGD_RIVALS_WITHOUT dasgd::AllreduceSGD<>, dasgd::LocalSGD<>, \
-    dasgd::ParameterServerSGD<>
+    dasgd::DiLoCo<>, dasgd::ParameterServerSGD<>
 
 namespace tests {
 
@@ -30,6 +30,10 @@ double Optimize(dasgd::AllreduceSGD<>& optimizer,
                 arma::mat& iterate,
                 Hooks& hooks);
 double Optimize(dasgd::LocalSGD<>& optimizer,
+                Probe& probe,
+                arma::mat& iterate,
+                Hooks& hooks);
+double Optimize(dasgd::DiLoCo<>& optimizer,
                 Probe& probe,
                 arma::mat& iterate,
                 Hooks& hooks);
@@ -65,10 +69,17 @@ double Optimize(OptimizerType& optimizer, Probe& probe, arma::mat& iterate)
   return Optimize(optimizer, probe, iterate, hooks);
 }
 
+//! For runs of a thousand gradients; those of DiLoCo's authors are longer.
+template<typename OptimizerType>
+void ShortenRounds(OptimizerType&) { }
+inline void ShortenRounds(dasgd::DiLoCo<>& optimizer)
+{ optimizer.Period() = 8; }
+
 //! What it calls itself.
 inline std::string NameOf(const dasgd::AllreduceSGD<>&)
 { return "AllreduceSGD"; }
 inline std::string NameOf(const dasgd::LocalSGD<>&) { return "LocalSGD"; }
+inline std::string NameOf(const dasgd::DiLoCo<>&) { return "DiLoCo"; }
 inline std::string NameOf(const dasgd::DPSGD<>&) { return "DPSGD"; }
 inline std::string NameOf(const dasgd::ADPSGD<>&) { return "ADPSGD"; }
 inline std::string NameOf(const dasgd::SWIFT<>&) { return "SWIFT"; }

@@ -152,11 +152,24 @@ inline SimRun Draw(const std::uint64_t seed)
       random.Uniform(0, 30));
   const bool narrow = random.Chance(0.3);
   const std::uint64_t slowLink = random.Next();
+  machine.sendSeconds = scale * (random.Chance(0.7) ? 0 :
+      random.Uniform(0, 0.5));
+  // Some networks let long frames wait for their receiver, and leave in parts;
+  // some carry only so much from each machine.
+  const double infinite = std::numeric_limits<double>::infinity();
+  const double handshake = random.Chance(0.7) ? infinite :
+      random.Uniform(0, 400);
+  const double part = random.Chance(0.5) ? infinite : random.Uniform(50, 400);
+  if (random.Chance(0.3))
+    machine.machineBytesPerSecond = random.Uniform(100, 10000) / scale;
+  machine.fairSharing = random.Chance(0.5);
   machine.link = [=](const size_t from, const size_t to)
   {
     SimLink link;
     link.latency = latency;
     link.jitter = jitter;
+    link.handshakeBytes = handshake;
+    link.partBytes = part;
     // Some links are far slower than the gradients that come along them.
     if (narrow && Mix(slowLink, 1000 * from + to) % 3 == 0)
       link.bytesPerSecond = 20 / scale;

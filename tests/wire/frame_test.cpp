@@ -293,3 +293,42 @@ TEST_CASE("more gradients than can be counted are an exception", "[wire]")
   // Four times this is 0 in 64 bits.
   CHECK_THROWS_AS(decode(std::uint64_t(1) << 62), WireError);
 }
+
+TEST_CASE("a manifest keeps so many version vectors, and a frame holds no more",
+    "[wire]")
+{
+  const size_t ranks = 200;
+  const std::vector<std::uint64_t> version(ranks, 7);
+  Manifest manifest(ranks);
+  // Of many origins, so that none is folded into another.
+  for (size_t round = 0; round < 3; ++round)
+  {
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      ManifestEntry entry;
+      entry.origin = std::uint32_t(i);
+      entry.first = round + 1;
+      entry.count = 1;
+      entry.epoch = 1;
+      entry.versioned = true;
+      manifest.Add(entry, version.data());
+    }
+  }
+  size_t versioned = 0;
+  for (const ManifestEntry& entry : manifest.Entries())
+    versioned += entry.versioned;
+  CHECK(versioned <= Manifest::Limit(ranks));
+  CHECK(versioned > 0);
+  CHECK(manifest.Gradients() == 3 * ranks);
+  CHECK(manifest.Entries().size() <= Manifest::MaxEntries(ranks));
+
+  const FrameLimits<double> limits{ ranks, 1 };
+  Buffer buffer(limits.MaxBytes());
+  FrameHeader header;
+  header.elements = 1;
+  FrameVector<double>(buffer)[0] = 1;
+  const size_t bytes = EncodeFrame<double>(buffer, header, manifest, {});
+  DecodedFrame<double> frame(ranks);
+  DecodeFrame(buffer.Bytes(), bytes, limits, frame);
+  CHECK(frame.manifest.Gradients() == 3 * ranks);
+}

@@ -97,7 +97,7 @@ class DasgdWorker : public WorkerDefaults
     node.Guard([&]()
     {
       ManifestEntry entry;
-      if (problem.Compute(entry))
+      if (problem.Evaluate(entry))
       {
         if (handOver)
           StepAndHandOver(entry);
@@ -218,7 +218,12 @@ class DasgdWorker : public WorkerDefaults
     own->carry = true;
   }
 
-  void Reserve() { sums.Reserve(); }
+  void Reserve()
+  {
+    sums.Reserve();
+    if (handOver)
+      handOver->Reserve();
+  }
 
   size_t FixedVectors() const
   { return handOver ? HandOver<ElemType>::vectors : 0; }
@@ -240,13 +245,12 @@ class DasgdWorker : public WorkerDefaults
   void StepAndEmit(ManifestEntry& entry)
   {
     const ElemType* update = nullptr;
-    if (!problem.TakeStep(Factor(), sums.Unused(), update))
+    if (!problem.TakeStep(Factor(), sums.Unused(), sums.OnlySum(), update))
       return;
     sums.Round(problem.Iterate(), update);
     RecordStep();
     sums.Emit(update);
-    node.Announce(entry, problem.State().Version().data(),
-        problem.BatchPoints());
+    node.Announce(entry, VersionToSend(), problem.BatchPoints());
     CountStep(entry);
   }
 
@@ -256,17 +260,31 @@ class DasgdWorker : public WorkerDefaults
     {
       auto own = handOver->AddComputed();
       const ElemType* update = nullptr;
-      if (!problem.TakeStep(Factor(), own->hasVector ? nullptr :
-          own->sum.data(), update))
+      ElemType* const sum = own->sum.data();
+      if (!problem.TakeStep(Factor(), own->hasVector ? nullptr : sum,
+          (own->hasVector && sums.Exact()) ? sum : nullptr, update))
         return;
       sums.Round(problem.Iterate(), update);
       RecordStep();
-      own->AddVector(update);
+      if (update)
+        own->AddVector(update);
       node.Name(entry, problem.BatchPoints());
-      own->manifest.Add(entry, problem.State().Version().data());
+      const std::uint64_t* const version = VersionToSend();
+      entry.versioned = (version != nullptr);
+      own->manifest.Add(entry, version);
     }
     handOver->Notify();
     CountStep(entry);
+  }
+
+  //! The version that the next own gradient was computed at, or null if it is
+  //! not among those whose staleness is measured.
+  const std::uint64_t* VersionToSend() const
+  {
+    const VersionVector& version = problem.State().Version();
+    const size_t rank = problem.State().Rank();
+    return Manifest::Versioned(version.size(), rank, version[rank] + 1) ?
+        version.data() : nullptr;
   }
 
   //! What staleness leaves of the step that is due.
@@ -291,7 +309,10 @@ class DasgdWorker : public WorkerDefaults
 
   void CountStep(const ManifestEntry& entry)
   {
-    node.Counts().staleness.Add(0);
+    if (entry.versioned)
+      node.Counts().staleness.Add(0);
+    else
+      node.Counts().staleness.Skip(1);
     node.ApplyOwn(entry);
   }
 

@@ -28,6 +28,16 @@ enum class Averaged
   Models
 };
 
+//! What becomes of the mean of models: with a step of 1 and no momentum, the
+//! model of all ranks.  Otherwise a step towards it, with Nesterov's momentum.
+struct OuterStep
+{
+  double size = 1;
+  double momentum = 0;
+
+  bool Plain() const { return size == 1 && momentum == 0; }
+};
+
 //! Bytes that each of n ranks sends to sum a vector over all, going by the
 //! scheme that sends the least: every rank sums one part of it.
 inline std::uint64_t AllreduceBytes(const size_t ranks, const size_t bytes)
@@ -46,10 +56,12 @@ class RoundWorker
   /**
    * @param averaged What is averaged.
    * @param period Gradients that each rank computes in a round.
+   * @param outer What becomes of the mean of models.
    * @param elements Elements of the model.
    */
   RoundWorker(const Averaged averaged,
               const size_t period,
+              const OuterStep& outer,
               const size_t ranks,
               const size_t rank,
               const size_t elements,
@@ -57,6 +69,7 @@ class RoundWorker
       averaged(averaged),
       // Alone there is nothing to wait for, and nothing is judged later.
       period(ranks == 1 ? 1 : period),
+      outer(ranks == 1 ? OuterStep() : outer),
       ranks(ranks),
       rank(rank),
       elements(elements),
@@ -68,6 +81,11 @@ class RoundWorker
   void Start()
   {
     Guard([&]() { problem.Begin(); });
+    if (!outer.Plain())
+    {
+      begin.assign(problem.Iterate(), problem.Iterate() + elements);
+      velocity.assign(elements, 0);
+    }
   }
 
   //! Compute this round's gradients, and write the message.
@@ -189,6 +207,8 @@ class RoundWorker
       for (size_t i = 0; i < elements; ++i)
         sum[i] /= ElemType(divisor);
     }
+    if (!outer.Plain())
+      TakeOuterStep();
     counts.applied += entriesOfAll.size();
     Guard([&]()
     {
@@ -235,6 +255,21 @@ class RoundWorker
                 std::is_trivially_copyable<ManifestEntry>::value,
       "Messages are sent as they are.");
 
+  //! From where the round began towards the mean of models.
+  void TakeOuterStep()
+  {
+    const ElemType size = ElemType(outer.size);
+    const ElemType momentum = ElemType(outer.momentum);
+    ElemType* model = problem.Iterate();
+    for (size_t i = 0; i < elements; ++i)
+    {
+      const ElemType gradient = begin[i] - model[i];
+      velocity[i] = momentum * velocity[i] + gradient;
+      begin[i] -= size * (gradient + momentum * velocity[i]);
+      model[i] = begin[i];
+    }
+  }
+
   //! Run something of the user's; what it throws ends the run.
   template<typename ActionType>
   void Guard(ActionType&& action)
@@ -261,6 +296,7 @@ class RoundWorker
 
   Averaged averaged;
   size_t period;
+  OuterStep outer;
   size_t ranks;
   size_t rank;
   size_t elements;
@@ -276,6 +312,9 @@ class RoundWorker
   size_t computing = 0;
   double batches = 0;
   std::vector<std::uint8_t> message;
+  //! For outer steps: the model at the start of the round, and the momentum.
+  std::vector<ElemType> begin;
+  std::vector<ElemType> velocity;
 
   bool over = false;
   bool stopped = false;
@@ -299,7 +338,15 @@ struct AllreduceTraits
   static void Agree(const Options&, HandshakeType&) { }
   //! Gradients of each rank in a round.
   static size_t Period(const Options&) { return 1; }
+  static OuterStep Outer(const Options&) { return OuterStep(); }
 };
+
+//! Is a period one that there can be?
+inline std::string PeriodComplaint(const size_t period)
+{
+  return (period >= 1 && period <= 65536) ? "" : "Period() is " +
+      std::to_string(period) + ", but must be from 1 to 65536.";
+}
 
 //! Local SGD (Stich, 2019): steps of one's own, and from time to time all
 //! models become their mean.
@@ -321,15 +368,70 @@ struct LocalTraits
   };
 
   static std::string Complaint(const Options& options)
-  {
-    const size_t period = options.Period();
-    return (period >= 1 && period <= 65536) ? "" : "Period() is " +
-        std::to_string(period) + ", but must be from 1 to 65536.";
-  }
+  { return PeriodComplaint(options.Period()); }
   template<typename HandshakeType>
   static void Agree(const Options& options, HandshakeType& handshake)
   { handshake.Require("Period()", options.Period()); }
   static size_t Period(const Options& options) { return options.Period(); }
+  static OuterStep Outer(const Options&) { return OuterStep(); }
+};
+
+//! DiLoCo (Douillard et al., 2023): many steps of one's own, and then a step of
+//! all along the mean of what they have changed, with Nesterov's momentum.
+struct DilocoTraits
+{
+  static const char* Name() { return "DiLoCo"; }
+  static constexpr Averaged averaged = Averaged::Models;
+
+  class Options
+  {
+   public:
+    //! Get after how many steps of each rank all take one (default 500).
+    size_t Period() const { return period; }
+    //! Modify after how many steps of each rank all take one.
+    size_t& Period() { return period; }
+
+    //! Get the size of the step of all (default 0.7).
+    double OuterStepSize() const { return outer.size; }
+    //! Modify the size of the step of all.
+    double& OuterStepSize() { return outer.size; }
+
+    //! Get the momentum of the step of all (default 0.9).
+    double OuterMomentum() const { return outer.momentum; }
+    //! Modify the momentum of the step of all.
+    double& OuterMomentum() { return outer.momentum; }
+
+   private:
+    size_t period = 500;
+    OuterStep outer{ 0.7, 0.9 };
+  };
+
+  static std::string Complaint(const Options& options)
+  {
+    const double size = options.OuterStepSize();
+    const double momentum = options.OuterMomentum();
+    if (!(size > 0 && size < 1e300))
+    {
+      return "OuterStepSize() is " + std::to_string(size) + ", but must be a "
+          "number above 0.";
+    }
+    if (!(momentum >= 0 && momentum < 1))
+    {
+      return "OuterMomentum() is " + std::to_string(momentum) + ", but must be "
+          "at least 0 and less than 1.";
+    }
+    return PeriodComplaint(options.Period());
+  }
+  template<typename HandshakeType>
+  static void Agree(const Options& options, HandshakeType& handshake)
+  {
+    handshake.Require("Period()", options.Period());
+    handshake.Require("OuterStepSize()", options.OuterStepSize());
+    handshake.Require("OuterMomentum()", options.OuterMomentum());
+  }
+  static size_t Period(const Options& options) { return options.Period(); }
+  static OuterStep Outer(const Options& options)
+  { return { options.OuterStepSize(), options.OuterMomentum() }; }
 };
 
 } // namespace dasgd

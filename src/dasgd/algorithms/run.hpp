@@ -131,6 +131,7 @@ void ComputeBeside(WorkerType& worker, Driver<WorkerType>& driver)
       continue;
     }
     worker.Meeting().WaitForArrived(action == Action::Pause ? 1e-4 : 1e-2);
+    worker.Node().Look(worker);
     watch.Lap(counts.secondsIdle);
   }
   while (worker.ApplyArrived()) { }
@@ -264,6 +265,7 @@ void Run(WorkerType& worker, TransportType& transport)
           transport.Pause();
         else
           transport.Wait();
+        node.Look(worker);
         watch.Idle(counts.secondsIdle);
         driver.Other(spent());
       }

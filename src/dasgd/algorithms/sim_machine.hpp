@@ -28,6 +28,11 @@ struct SimMachine
   double applySeconds = 0;
   //! Seconds to receive and relay a frame beside computing.
   double relaySeconds = 0;
+  //! Seconds to hand a frame for another machine to the network.
+  double sendSeconds = 0;
+  //! Bytes that each frame is longer than the one that is sent here: those of a
+  //! model that is left out.
+  size_t vectorBytes = 0;
   //! What the link from one rank to another is like.
   std::function<SimLink(size_t from, size_t to)> link =
       [](size_t, size_t) { return SimLink(); };
@@ -43,6 +48,9 @@ struct SimMachine
   //! What a machine can send to all others together, and receive from them;
   //! without it every link is as fast as if there were no other.
   double machineBytesPerSecond = std::numeric_limits<double>::infinity();
+  //! Do frames that leave or enter a machine at the same time share that, as TCP
+  //! has it, or do they wait for each other?
+  bool fairSharing = false;
   //! Where to show virtual seconds while they pass, for callbacks; or null.
   double* clock = nullptr;
 

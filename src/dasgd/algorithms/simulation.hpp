@@ -44,7 +44,8 @@ class Simulation
       random(Mix(machine.seed, 1)),
       network(clock, machine.Machines(ranks), machine.window,
           machine.machineBytesPerSecond, Mix(machine.seed, 2),
-          [this](const size_t rank) { Wake(rank); }),
+          [this](const size_t rank) { Wake(rank); }, machine.vectorBytes,
+          machine.fairSharing && std::isfinite(machine.machineBytesPerSecond)),
       seats(ranks)
   {
     for (size_t i = 0; i < ranks; ++i)
@@ -109,6 +110,10 @@ class Simulation
     return all;
   }
 
+  //! Frames that a rank has sent to other machines.
+  std::uint64_t SentAway(const size_t rank) const
+  { return seats[rank].port->SentAway(); }
+
   //! Has a rank got to the end?
   bool Left(const size_t rank) const { return seats[rank].left; }
 
@@ -160,6 +165,7 @@ class Simulation
   {
     if (seats[rank].worker->Overlaps())
     {
+      seats[rank].port->SetAttentive(true);
       Exchange(rank);
       ActBeside(rank);
     }
@@ -179,11 +185,22 @@ class Simulation
       return;
     const Traffic& traffic = seat.worker->Node().Exchanged();
     const std::uint64_t before = traffic.framesSent;
+    const std::uint64_t away = seat.port->SentAway();
     seat.worker->Exchange();
     seat.driver->Send(*seat.port);
     Stamp(rank, 0);
     bool changed = (traffic.framesSent != before);
-    if (seat.port->HasFrame())
+    const double sending = SendSeconds(seat, away);
+    if (sending > 0)
+    {
+      seat.relaying = true;
+      clock.After(sending, [this, rank]()
+      {
+        seats[rank].relaying = false;
+        Exchange(rank);
+      });
+    }
+    else if (seat.port->HasFrame())
     {
       seat.relaying = true;
       const double stall = Stalls() ? random.Uniform(0,
@@ -267,8 +284,30 @@ class Simulation
     if (seat.halted)
       return;
     seat.driver->Other(clock.Now());
+    seat.port->SetAttentive(false);
+    seat.port->Progress();
+    const std::uint64_t away = seat.port->SentAway();
     seat.driver->Send(*seat.port);
-    Stamp(rank, 0);
+    const double sending = SendSeconds(seat, away);
+    if (!history.empty())
+      history[rank].Stamp(clock.Now(), clock.Now() + sending);
+    if (sending > 0)
+    {
+      clock.After(sending, [this, rank, sending]()
+      {
+        seats[rank].driver->Exchanged(clock.Now(), Counts(rank),
+            *seats[rank].port, false);
+        Counts(rank).secondsExchanging += sending;
+        Turned(rank);
+      });
+      return;
+    }
+    Turned(rank);
+  }
+
+  //! All has been sent.
+  void Turned(const size_t rank)
+  {
     if (Stalls())
     {
       clock.After(random.Uniform(0, 2 * machine.stallSeconds),
@@ -307,6 +346,7 @@ class Simulation
     }
     if (action == Action::Pause)
       WakeAfterPause(rank);
+    seat.port->SetAttentive(true);
     Rest(rank, seat.driver->MayLeave(*seat.port));
   }
 
@@ -349,6 +389,10 @@ class Simulation
     else
       Turn(rank);
   }
+
+  //! What it took to send, given how many frames had left the machine before.
+  double SendSeconds(const Seat& seat, const std::uint64_t away) const
+  { return machine.sendSeconds * double(seat.port->SentAway() - away); }
 
   static void TakeFrame(Seat& seat)
   {

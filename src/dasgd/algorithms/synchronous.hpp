@@ -107,8 +107,9 @@ struct Synchronous
     try
     {
       RoundWorker<ElemType> worker(
-          TraitsType::averaged, TraitsType::Period(options), comm.Size(),
-          comm.Rank(), elements, problem);
+          TraitsType::averaged, TraitsType::Period(options),
+          TraitsType::Outer(options), comm.Size(), comm.Rank(), elements,
+          problem);
       {
         const ShowCounts live(settings.live, worker.Counts(), outcome);
         RunRounds(comm, settings.crowded, elements, worker);
@@ -131,6 +132,7 @@ struct Synchronous
 
 using AllreduceAlgorithm = Synchronous<AllreduceTraits>;
 using LocalAlgorithm = Synchronous<LocalTraits>;
+using DilocoAlgorithm = Synchronous<DilocoTraits>;
 
 } // namespace dasgd
 

@@ -53,12 +53,24 @@ class UpdateSums
     return nullptr;
   }
 
+  //! The sum to which alone an own update is to be added, and as it is, or null.
+  ElemType* OnlySum()
+  {
+    if (rounding.Active() || endpoint.Routes().Emit().size() != 1)
+      return nullptr;
+    Outbox& box = endpoint.Box(endpoint.Routes().Emit().front());
+    return box.Fresh() ? nullptr : FrameVector<ElemType>(box.buffer);
+  }
+
+  //! Does an own update remain as it is?
+  bool Exact() const { return !rounding.Active(); }
+
   /**
    * Make an update of this rank, which the iterate has applied, one that the
    * format can express; of the computing side.
    *
    * @param update Stands in an outbox, or in memory of the problem, which is
-   *     done with it.
+   *     done with it; null if it was added to a sum right away.
    */
   void Round(ElemType* iterate, const ElemType* update)
   {
@@ -76,10 +88,13 @@ class UpdateSums
   /**
    * Add updates of this rank.
    *
+   * @param update Null if that was done.
    * @param rest Does it hold what rounding has left?
    */
   void Emit(const ElemType* update, const bool rest = false)
   {
+    if (!update)
+      return;
     for (const size_t channel : endpoint.Routes().Emit())
     {
       AddTo(endpoint.Box(channel), update);

@@ -31,7 +31,9 @@ enum class StopReason : std::uint8_t
   //! A gradient or an objective was not finite.
   NonFinite,
   //! Something threw.
-  Error
+  Error,
+  //! A signal came (StopSignals).
+  Signal
 };
 
 const char* ToString(const StopReason reason);

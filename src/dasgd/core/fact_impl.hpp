@@ -22,6 +22,7 @@ DASGD_INLINE const char* ToString(const StopReason reason)
     case StopReason::Callback: return "a callback asked to stop";
     case StopReason::NonFinite: return "objective or gradient not finite";
     case StopReason::Error: return "an error";
+    case StopReason::Signal: return "a signal asked to stop";
   }
   return "unknown";
 }

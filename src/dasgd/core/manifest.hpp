@@ -42,22 +42,24 @@ struct ManifestEntry
 /**
  * The entries of a summed update in the order in which they were added, with
  * the version vectors they were computed at.  Its size is bounded: beyond
- * Limit() entries, gradients are folded into the last entry of their origin.
- * Counts stay exact; version vectors of folded gradients are dropped (their
- * staleness is then reported as not measured), and far beyond the limit so are
- * the objectives of the newest epochs (which are then not judged).  That
- * happens only to a peer that takes nothing while a thousand gradients come by.
+ * Limit() entries, gradients are folded into the last entry of their origin, and
+ * no more version vectors are kept.  Counts stay exact; gradients without a
+ * version vector are reported as not measured, and far beyond the limit the
+ * objectives of the newest epochs are dropped, too (which are then not judged).
+ * That happens only to a peer that takes nothing while a thousand gradients come
+ * by.
  */
 class Manifest
 {
  public:
   explicit Manifest(const size_t ranks = 1) :
-      ranks(ranks), lastOf(ranks, none) { }
+      ranks(ranks), versions(ranks, 0), lastOf(ranks, none) { }
 
   /**
-   * Entries kept apart for a given number of ranks.  A peer computing a
-   * thousandth as fast as the others is still measured completely on small
-   * jobs; on large ones version vectors are what fills the frame.
+   * Entries kept apart for a given number of ranks, and version vectors kept at
+   * all.  A peer computing a thousandth as fast as the others is still measured
+   * completely on small jobs; on large ones version vectors are what fills the
+   * frame.
    */
   static size_t Limit(const size_t ranks)
   {
@@ -67,6 +69,20 @@ class Manifest
   //! Entries that there can be at most.
   static size_t MaxEntries(const size_t ranks)
   { return 2 * Limit(ranks) + ranks; }
+
+  //! One gradient in so many takes its version vector along.  On 128 ranks or
+  //! fewer each does.  On more, a frame that holds a gradient of each rank would
+  //! be longer than many models; a sample will do, one that does not depend on
+  //! the way.
+  static size_t VersionedEvery(const size_t ranks)
+  { return (ranks * ranks + 16383) / 16384; }
+
+  //! Does a gradient take its version vector along?
+  //! @param sequence The number of the gradient at its origin.
+  static bool Versioned(const size_t ranks,
+                        const size_t origin,
+                        const std::uint64_t sequence)
+  { return (sequence + origin) % VersionedEvery(ranks) == 0; }
 
   /**
    * Add an entry; it continues where its origin's last entry ended.
@@ -109,9 +125,14 @@ class Manifest
     gradients += entry.count;
     lastOf[entry.origin] = entries.size();
     entries.push_back(entry);
-    versions.resize(versions.size() + ranks, 0);
-    if (entry.versioned && version != nullptr)
-      std::copy_n(version, ranks, versions.end() - ranks);
+    if (!entry.versioned || version == nullptr || kept >= Limit(ranks))
+    {
+      entries.back().versioned = false;
+      slots.push_back(0);
+      return;
+    }
+    slots.push_back(++kept);
+    versions.insert(versions.end(), version, version + ranks);
   }
 
   //! The last entry of an origin, or null.
@@ -132,7 +153,9 @@ class Manifest
     for (const ManifestEntry& entry : entries)
       lastOf[entry.origin] = none;
     entries.clear();
-    versions.clear();
+    slots.clear();
+    versions.resize(ranks);
+    kept = 0;
     gradients = 0;
   }
 
@@ -140,7 +163,8 @@ class Manifest
   void Reserve(const size_t count)
   {
     entries.reserve(count);
-    versions.reserve(count * ranks);
+    slots.reserve(count);
+    versions.reserve((std::min(count, Limit(ranks)) + 1) * ranks);
   }
 
   bool Empty() const { return entries.empty(); }
@@ -148,17 +172,20 @@ class Manifest
   //! Number of gradients (at least the number of entries).
   std::uint64_t Gradients() const { return gradients; }
   const std::vector<ManifestEntry>& Entries() const { return entries; }
-  //! The version vector of the given entry.
+  //! The version vector of the given entry; zeros if it has none.
   const std::uint64_t* Version(const size_t entry) const
-  { return versions.data() + entry * ranks; }
+  { return versions.data() + slots[entry] * ranks; }
 
  private:
   static constexpr size_t none = std::numeric_limits<size_t>::max();
 
   size_t ranks;
   std::vector<ManifestEntry> entries;
-  //! All version vectors, one after the other.
+  //! By entry, the place of its version vector.
+  std::vector<size_t> slots;
+  //! One of zeros, and then all version vectors that are kept.
   std::vector<std::uint64_t> versions;
+  size_t kept = 0;
   //! Per origin, its last entry.
   std::vector<size_t> lastOf;
   std::uint64_t gradients = 0;

@@ -37,29 +37,6 @@ inline void Subtract(ElemType* __restrict target,
 }
 
 /**
- * Form the paper's update and apply it in the same pass:
- * update = step * gradient; iterate -= update.  `update` may be `gradient`.
- */
-template<typename ElemType>
-inline void FormAndApply(ElemType* __restrict iterate,
-                         const ElemType* gradient,
-                         ElemType* update,
-                         const ElemType step,
-                         const size_t elements)
-{
-  // Elements depend on no others, also if it is the same place.
-#if defined(__GNUC__) && !defined(__clang__)
-  #pragma GCC ivdep
-#endif
-  for (size_t i = 0; i < elements; ++i)
-  {
-    const ElemType u = step * gradient[i];
-    update[i] = u;
-    iterate[i] -= u;
-  }
-}
-
-/**
  * Is every element a finite number?  Zero times a finite number is zero, and
  * not a number otherwise: one instruction for several elements.  The compiler
  * cannot know that it is zero, and bits are looked at in the end, so that this
@@ -96,6 +73,53 @@ inline bool AllFinite(const ElemType* values, const size_t elements)
     all |= bits;
   }
   return Bits(all << 1) == 0; // Zeros, whatever their sign.
+}
+
+/**
+ * Form the paper's update and apply it in the same pass:
+ * update = step * gradient; iterate -= update.  `update` may be `gradient`.
+ *
+ * Each part of the gradient is checked while it is in the cache.  If a number is
+ * not finite, what was done is undone, up to rounding.
+ *
+ * @tparam add Add to what `update` holds, which is not the gradient then.
+ * @return False if the gradient is not finite.
+ */
+template<bool add = false, typename ElemType>
+inline bool FormAndApply(ElemType* __restrict iterate,
+                         const ElemType* gradient,
+                         ElemType* update,
+                         const ElemType step,
+                         const size_t elements)
+{
+  constexpr size_t part = 1024;
+  for (size_t begin = 0; begin < elements; begin += part)
+  {
+    const size_t end = (elements - begin < part) ? elements : begin + part;
+    if (!AllFinite(gradient + begin, end - begin))
+    {
+      for (size_t i = 0; i < begin; ++i)
+      {
+        const ElemType u = (update == gradient) ? update[i] :
+            step * gradient[i];
+        iterate[i] += u;
+        if (add)
+          update[i] -= u;
+      }
+      return false;
+    }
+    // Elements depend on no others, also if it is the same place.
+#if defined(__GNUC__) && !defined(__clang__)
+    #pragma GCC ivdep
+#endif
+    for (size_t i = begin; i < end; ++i)
+    {
+      const ElemType u = step * gradient[i];
+      update[i] = add ? update[i] + u : u;
+      iterate[i] -= u;
+    }
+  }
+  return true;
 }
 
 } // namespace dasgd

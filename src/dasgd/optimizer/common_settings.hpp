@@ -208,6 +208,13 @@ class CommonSettings
   //! Modify whether it is.
   bool& Restart() { return restart; }
 
+  //! Get the signals that end Optimize() (default: none).
+  const std::vector<int>& StopSignals() const { return stopSignals; }
+  //! Modify the signals, such as SIGTERM, that end Optimize() on all ranks if one
+  //! gets one, after the last checkpoint; Report().reason is Signal then.  Each
+  //! rank may choose for itself.
+  std::vector<int>& StopSignals() { return stopSignals; }
+
   //! Get what the last Optimize() recorded: complete on rank 0, and empty on
   //! all others.
   const dasgd::History& History() const { return history; }
@@ -280,6 +287,7 @@ class CommonSettings
   std::vector<std::pair<std::string, std::string>> checkpointTags;
   MessageNames messages;
   bool restart = false;
+  std::vector<int> stopSignals;
 
   LiveCounts live;
   dasgd::History history;

@@ -204,6 +204,7 @@ inline void PutStop(const Fact& stop, Report& report)
   report.stopRank = stop.origin;
   report.stopStep = stop.count;
   report.stopText = stop.text;
+  report.stopSignal = (stop.reason == StopReason::Signal) ? int(stop.value) : 0;
 }
 
 } // namespace dasgd

@@ -9,6 +9,7 @@
 #ifndef DASGD_OPTIMIZER_FUNCTION_SOURCE_HPP
 #define DASGD_OPTIMIZER_FUNCTION_SOURCE_HPP
 
+#include "../core/stop_signals.hpp"
 #include "guard.hpp"
 #include "layer_statistics.hpp"
 #include "matrix_source.hpp"
@@ -147,12 +148,12 @@ class FunctionSource : public MatrixSource<typename TypesType::ElemType>
   bool TakeStep(const size_t points,
                 const double scale,
                 ElemType* out,
+                ElemType* sum,
                 const ElemType*& update) override
   {
     if (ranks > 1)
-      return step->ApplyAndShow(double(points), scale, out, update);
-    step->Apply(double(points), scale);
-    return true;
+      return step->ApplyAndShow(double(points), scale, out, sum, update);
+    return step->ApplyChecked(double(points), scale);
   }
 
   bool Step(const double points, const double scale) override
@@ -228,6 +229,9 @@ class FunctionSource : public MatrixSource<typename TypesType::ElemType>
     if (keeper)
       keeper->SaveIfDue();
   }
+
+  int Signal() override
+  { return settings.StopSignals().empty() ? 0 : StopSignals::Come(); }
 
   std::uint64_t Shuffles() const override { return order->Shuffles(); }
   void ShuffleTo(const std::uint64_t times) override

@@ -18,7 +18,8 @@
   DO(SwiftAlgorithm) \
   DO(ServerAlgorithm) \
   DO(AllreduceAlgorithm) \
-  DO(LocalAlgorithm)
+  DO(LocalAlgorithm) \
+  DO(DilocoAlgorithm)
 
 namespace dasgd {
 

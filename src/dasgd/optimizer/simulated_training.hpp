@@ -194,8 +194,8 @@ class SimulatedTraining
       for (size_t i = 0; i < Ranks(); ++i)
       {
         workers.push_back(std::make_unique<WorkerType>(TraitsType::averaged,
-            TraitsType::Period(options), Ranks(), i, elements,
-            *ranks[i].problem));
+            TraitsType::Period(options), TraitsType::Outer(options), Ranks(), i,
+            elements, *ranks[i].problem));
       }
       return RoundSimulation<ElemType>(std::move(workers), elements, machine);
     }

@@ -8,6 +8,7 @@
 #ifndef DASGD_OPTIMIZER_TRAINING_HPP
 #define DASGD_OPTIMIZER_TRAINING_HPP
 
+#include "../core/stop_signals.hpp"
 #include "../run/recovery.hpp"
 #include "auto_step.hpp"
 #include "blas_threads.hpp"
@@ -47,6 +48,9 @@ class Training
   //! The objective, as ens::SGD means it, over all ranks.
   ElemType Optimize()
   {
+    std::optional<StopSignals> signals;
+    if (!settings.StopSignals().empty())
+      signals.emplace(settings.StopSignals());
     // 1. Handshake.
     Prepare();
     ShakeHands();
@@ -120,6 +124,10 @@ class Training
     return outcome.stopped && (outcome.stop.reason == StopReason::Error ||
         outcome.stop.reason == StopReason::NonFinite);
   }
+
+  //! Has a signal ended it?
+  bool Interrupted() const
+  { return outcome.stopped && outcome.stop.reason == StopReason::Signal; }
 
   std::vector<bool> Computing() const
   { return ComputingRanks<AlgorithmType>(options, comm.Size()); }

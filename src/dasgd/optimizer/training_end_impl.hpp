@@ -26,6 +26,8 @@ template<typename AlgorithmType, typename ElemType>
 void Training<AlgorithmType, ElemType>::Agree()
 {
   AgreeOnStop(comm, outcome);
+  if (Interrupted())
+    StopSignals::Heeded();
   const std::vector<double> sizes = comm.Gather(settings.stepSize);
   stepChanged = std::any_of(sizes.begin(), sizes.end(),
       [&](const double other) { return other != stepSize; });
@@ -64,7 +66,7 @@ void Training<AlgorithmType, ElemType>::SaveLast(const bool failed)
   keeper.Attempt([&]()
   {
     const std::string path = FullPath(fixed->checkpointFile);
-    if (ended)
+    if (ended && !Interrupted())
       FinishedCheckpoints().insert(path);
     else if (keeper.Written() > 0)
       FinishedCheckpoints().erase(path);

@@ -13,6 +13,8 @@
 #include "ensmallen.hpp"
 #include "policy_memory.hpp"
 
+#include <algorithm>
+
 namespace dasgd {
 
 /**
@@ -57,6 +59,42 @@ class UpdateStep
         points), gradient);
   }
 
+  /**
+   * The same, unless the gradient is not finite.  A model that does not fit the
+   * cache is updated part by part, so that each is read once.
+   *
+   * @return False if the gradient is not finite.
+   */
+  bool ApplyChecked(const double points, const double scale)
+  {
+    if constexpr (!vanilla)
+    {
+      if (!AllFinite(gradient.memptr(), gradient.n_elem))
+        return false;
+      Apply(points, scale);
+      return true;
+    }
+    else
+    {
+      const double by = scale * ensmallen::Step(optimizer.StepSize(), points);
+      constexpr size_t part = 1024;
+      for (size_t begin = 0; begin < iterate.n_elem; begin += part)
+      {
+        const size_t size = std::min<size_t>(part, iterate.n_elem - begin);
+        const MatType along = Part(gradient, begin, size);
+        if (!AllFinite(along.memptr(), size))
+        {
+          Add(iterate.memptr(), MatType(ElemType(by) * gradient).memptr(),
+              begin);
+          return false;
+        }
+        MatType some = Part(iterate, begin, size);
+        updatePolicy.Update(some, by, along);
+      }
+      return true;
+    }
+  }
+
   //! The same, on one of several ranks; false if the result is not finite.
   bool ApplyFinite(const double points, const double scale)
   {
@@ -68,25 +106,40 @@ class UpdateStep
    * Apply the update of the gradient, and say where that update stands.
    *
    * @param out Where it is to stand, or null.
-   * @return False if it is not finite.
+   * @param sum If not null, it may be added to this instead; `update` is null
+   *     then.
+   * @return False if the gradient or the update is not finite.
    */
   bool ApplyAndShow(const double points,
                     const double scale,
                     ElemType* out,
+                    ElemType* sum,
                     const ElemType*& update)
   {
     const size_t elements = iterate.n_elem;
     if constexpr (vanilla)
     {
+      const ElemType by = ElemType(scale * ensmallen::Step(
+          optimizer.StepSize(), points));
+      update = nullptr;
+      if (sum)
+      {
+        return FormAndApply<true>(iterate.memptr(), gradient.memptr(), sum, by,
+            elements);
+      }
       // Without a buffer to form it in, the update takes the gradient's place.
-      update = out ? out : gradient.memptr();
-      FormAndApply(iterate.memptr(), gradient.memptr(),
-          const_cast<ElemType*>(update), ElemType(scale * ensmallen::Step(
-          optimizer.StepSize(), points)), elements);
-      return true;
+      if (!out)
+        out = gradient.memptr();
+      update = out;
+      return FormAndApply(iterate.memptr(), gradient.memptr(), out, by,
+          elements);
     }
     else
     {
+      (void) sum;
+      // Not even the policy's memory may hold what is not finite.
+      if (!AllFinite(gradient.memptr(), elements))
+        return false;
       // Whatever the policy does, its update is what it has subtracted.
       if (!out)
       {
@@ -164,6 +217,15 @@ class UpdateStep
   }
 
  private:
+  //! Some elements of a matrix, where they are.
+  static MatType Part(MatType& all, const size_t begin, const size_t size)
+  {
+    if constexpr (MatType::is_col || MatType::is_row)
+      return MatType(all.memptr() + begin, size, false, true);
+    else
+      return MatType(all.memptr() + begin, size, 1, false, true);
+  }
+
   //! Can the policy's state be saved?
   static constexpr bool Remembers()
   { return memory::Exists<memory::Member<UpdateType, 0>>::value; }

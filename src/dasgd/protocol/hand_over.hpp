@@ -37,8 +37,7 @@ template<typename ElemType>
 struct PendingUpdates
 {
   PendingUpdates(const size_t elements, const size_t ranks) :
-      sum(elements), manifest(ranks)
-  { manifest.Reserve(Manifest::MaxEntries(ranks)); }
+      sum(elements), manifest(ranks) { }
 
   //! Add a vector, unless it was formed right here.
   void AddVector(const ElemType* vector)
@@ -127,6 +126,13 @@ class UpdateSlot
     return taken.get();
   }
 
+  //! Make room for the largest manifests, before the sides begin.
+  void Reserve()
+  {
+    for (Updates* updates : { there.get(), taken.get() })
+      updates->manifest.Reserve(Manifest::MaxEntries(updates->manifest.Ranks()));
+  }
+
   //! Is there something to take?  Call it under the lock.
   bool Any() const { return there && !there->Empty(); }
 
@@ -161,6 +167,13 @@ class HandOver
 
   HandOver(const size_t elements, const size_t ranks) :
       arrived(elements, ranks), computed(elements, ranks) { }
+
+  //! Make room, so that nothing is allocated on the way.
+  void Reserve()
+  {
+    arrived.Reserve();
+    computed.Reserve();
+  }
 
   //
   // The exchanging side.

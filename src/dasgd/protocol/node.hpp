@@ -195,6 +195,14 @@ class Node
     Apply(endpoint.Frame().manifest, measure, worker);
   }
 
+  //! Nothing has happened for a while: has a signal come?
+  template<typename WorkerType>
+  void Look(WorkerType& worker)
+  {
+    if (!StopKnown() && problem.LookForSignal())
+      Conclude(worker);
+  }
+
   //! End this rank's own computing if there is a reason to.
   template<typename WorkerType>
   void Conclude(WorkerType& worker)

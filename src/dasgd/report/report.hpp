@@ -61,6 +61,8 @@ class Report
   std::uint32_t stopRank = 0;
   std::uint64_t stopStep = 0;
   std::string stopText;
+  //! The signal that asked to stop, or 0.
+  int stopSignal = 0;
 
   //! Where checkpoints were kept, if they were, how many were written, and why
   //! the last one was not.

@@ -11,6 +11,8 @@
 // In case it hasn't been included yet.
 #include "report_text.hpp"
 
+#include "../core/manifest.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -262,7 +264,13 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
     out << "staleness: S_avg " << Short(report.StalenessAverage())
         << ", S_max " << report.StalenessMax();
   }
-  if (skipped > 0)
+  const size_t every = Manifest::VersionedEvery(report.ranks.size());
+  if (report.measuresStaleness && every > 1)
+  {
+    out << " (of one gradient in " << every << ", since there are more ranks "
+        << "than frames have room for)";
+  }
+  else if (skipped > 0)
   {
     out << " (not measured for " << skipped << " gradients that were folded "
         << "while a peer took none)";

@@ -48,11 +48,14 @@ class GradientSource
    * @param points Of the gradient.
    * @param scale What the step size is to be multiplied by.
    * @param out Where the update is to stand, or null.
-   * @return False if the update is not finite.
+   * @param sum If not null, it may be added to this instead; `update` is null
+   *     then.
+   * @return False if the gradient or the update is not finite.
    */
   virtual bool TakeStep(size_t points,
                         double scale,
                         ElemType* out,
+                        ElemType* sum,
                         const ElemType*& update) = 0;
 
   //! Apply the update of the gradient as it stands, which is one of so many
@@ -87,6 +90,9 @@ class GradientSource
 
   //! A step or a frame has been applied completely.
   virtual void BetweenSteps() = 0;
+
+  //! The signal that asks this rank to stop, or 0.
+  virtual int Signal() = 0;
 };
 
 } // namespace dasgd

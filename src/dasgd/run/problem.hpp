@@ -9,6 +9,7 @@
 #ifndef DASGD_RUN_PROBLEM_HPP
 #define DASGD_RUN_PROBLEM_HPP
 
+#include "../core/stop_signals.hpp"
 #include "../core/vector_ops.hpp"
 #include "gradient_source.hpp"
 #include "run_state.hpp"
@@ -50,6 +51,18 @@ class Problem
   //! finite and must not be used.
   bool Compute(ManifestEntry& entry)
   {
+    if (!Evaluate(entry))
+      return false;
+    if (AllFinite(source.Gradient(), source.Elements()))
+      return true;
+    Fail(std::numeric_limits<ElemType>::quiet_NaN(), "gradient");
+    return false;
+  }
+
+  //! The same for TakeStep(), which looks at the elements by itself; false if
+  //! the objective is not finite.
+  bool Evaluate(ManifestEntry& entry)
+  {
     if (state.KeepsOrder())
       source.ShuffleTo(state.NextOrder());
     const Batch& batch = state.NextBatch();
@@ -60,23 +73,34 @@ class Problem
       Fail(objective, "objective");
       return false;
     }
-    if (!AllFinite(source.Gradient(), source.Elements()))
-    {
-      Fail(std::numeric_limits<ElemType>::quiet_NaN(), "gradient");
-      return false;
-    }
     Note(stop);
     state.Describe(objective, entry);
     return true;
   }
 
   //! Apply the update of the last gradient; see GradientSource.
-  bool TakeStep(const double scale, ElemType* out, const ElemType*& update)
-  { return Finite(source.TakeStep(BatchPoints(), scale, out, update)); }
+  bool TakeStep(const double scale,
+                ElemType* out,
+                ElemType* sum,
+                const ElemType*& update)
+  {
+    const bool finite = source.TakeStep(BatchPoints(), scale, out, sum, update);
+    if (!finite)
+    {
+      Fail(std::numeric_limits<ElemType>::quiet_NaN(), AllFinite(
+          source.Gradient(), source.Elements()) ? "update" : "gradient");
+    }
+    return finite;
+  }
 
   //! Apply the update of the gradient as it stands, of whichever rank.
   bool Step(const double points, const double scale = 1)
-  { return Finite(source.Step(points, scale)); }
+  {
+    const bool finite = source.Step(points, scale);
+    if (!finite)
+      Fail(std::numeric_limits<ElemType>::quiet_NaN(), "update");
+    return finite;
+  }
 
   //! An entry has been counted: tell callbacks.
   void Applied(const ManifestEntry& entry, const double objective)
@@ -115,6 +139,16 @@ class Problem
     }
     if (!state.Judged())
       source.BetweenSteps();
+    LookForSignal();
+  }
+
+  //! Has a signal come that asks this rank to stop?  Then so does its verdict.
+  bool LookForSignal()
+  {
+    const int number = state.Judged() ? 0 : source.Signal();
+    if (number != 0)
+      state.Judge(StopReason::Signal, double(number), SignalText(number));
+    return number != 0;
   }
 
   //! This rank's own request to stop, or null.
@@ -126,13 +160,6 @@ class Problem
   {
     if (stop)
       state.AskToStop();
-  }
-
-  bool Finite(const bool finite)
-  {
-    if (!finite)
-      Fail(std::numeric_limits<ElemType>::quiet_NaN(), "update");
-    return finite;
   }
 
   void Fail(const ElemType value, const char* what)

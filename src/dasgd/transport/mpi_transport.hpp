@@ -84,6 +84,11 @@ class MpiTransport
   template<typename ActionType>
   bool Receive(ActionType&& action)
   {
+    // Open MPI looks for messages when a request is found incomplete, but does
+    // not look at the request again: without this, what has come would be found
+    // a gradient later.
+    if (HasMessages())
+      Progress();
     // Round robin over neighbours, so that none starves.
     for (size_t i = 0; i < receivers.size(); ++i)
     {
@@ -168,7 +173,7 @@ class MpiTransport
   }
 
   //! Do frames arrive as messages, for which MPI has to be asked?
-  bool HasMessages() const { return Borrowed() < receivers.size(); }
+  bool HasMessages() const { return messageLinks > 0; }
 
   //! Is a message under way?
   bool Busy() const
@@ -272,6 +277,8 @@ class MpiTransport
   std::vector<MpiLink> senders;
   std::vector<MpiLink> receivers;
   size_t nextReceiver = 0;
+  //! Of those to receive from, how many send messages.
+  size_t messageLinks = 0;
   //! How many more times to sleep instead of yielding.
   size_t sleeps = 0;
   Backoff backoff;

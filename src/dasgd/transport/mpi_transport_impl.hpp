@@ -42,6 +42,7 @@ DASGD_INLINE MpiTransport::MpiTransport(const MpiCommunicator& comm,
   try
   {
     Share(options.buffers, window);
+    messageLinks = receivers.size() - Borrowed();
     for (MpiLink& link : receivers)
     {
       if (link.ring)

@@ -18,7 +18,7 @@
 #include <deque>
 #include <functional>
 #include <limits>
-#include <queue>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -59,7 +59,8 @@ class SimClock
 
   double now = 0;
   std::uint64_t count = 0;
-  std::priority_queue<Event> events;
+  //! A heap, the next on top.
+  std::vector<Event> events;
 };
 
 //! What a link is like.
@@ -69,6 +70,12 @@ struct SimLink
   double latency = 0;
   double jitter = 0;
   double bytesPerSecond = 1e300;
+  //! Longer frames are announced, and leave once the receiver has agreed.  Either
+  //! rank answers when it looks for messages next.
+  double handshakeBytes = std::numeric_limits<double>::infinity();
+  //! Of such a frame, so many bytes leave at a time, and the next ones when its
+  //! sender looks for messages again.
+  double partBytes = std::numeric_limits<double>::infinity();
 };
 
 /**
@@ -87,13 +94,18 @@ class SimNetwork
    * @param machineBytesPerSecond What a machine can send to all others
    *     together, and receive from them.
    * @param wake Called with a rank for which something has changed.
+   * @param vectorBytes Bytes that each frame is longer than it is here.
+   * @param fair Do frames that leave or enter a machine at the same time share
+   *     its bandwidth, as TCP has it, or do they wait for each other?
    */
   SimNetwork(SimClock& clock,
              const std::vector<size_t>& machines,
              const size_t window,
              const double machineBytesPerSecond,
              const std::uint64_t seed,
-             std::function<void(size_t)> wake);
+             std::function<void(size_t)> wake,
+             const size_t vectorBytes = 0,
+             const bool fair = false);
 
   /**
    * Open the links of one rank.
@@ -143,6 +155,21 @@ class SimNetwork
 
     void Send(const size_t link, Buffer&& buffer, const size_t bytes);
 
+    //! Frames that were sent to other machines.
+    std::uint64_t SentAway() const { return sentAway; }
+
+    //! This rank looks for messages: answer announcements, and send what was
+    //! agreed on.
+    void Progress();
+
+    //! Does this rank look for messages all the time?
+    void SetAttentive(const bool value)
+    {
+      attentive = value;
+      if (attentive)
+        Progress();
+    }
+
     //! It takes no time of a rank to look for frames, nor that they are under
     //! way.
     static bool HasMessages() { return false; }
@@ -165,14 +192,34 @@ class SimNetwork
       size_t from;
       size_t link;
       Buffer held;
+      //! Bytes that have not left yet.
+      double left;
+    };
+    using FramePointer = std::shared_ptr<Frame>;
+
+    //! A frame, or a part of one, that has left its rank.
+    struct Part
+    {
+      FramePointer frame;
+      double bytes;
+      bool last;
     };
 
     struct Sender
     {
       size_t peer;
       SimLink link;
-      size_t underWay;
-      double lastArrival;
+      size_t underWay = 0;
+      double lastArrival = 0;
+      //! Frames that wait for the receiver to agree.
+      size_t announced = 0;
+      //! With fair sharing: what is on the link, of which the first moves.
+      std::deque<Part> parts;
+      double left = 0;
+      double rate = 0;
+      double since = 0;
+      //! How often the end of the first has been foretold.
+      std::uint64_t version = 0;
     };
 
     struct Receiver
@@ -183,6 +230,17 @@ class SimNetwork
       std::deque<Frame> matched;
     };
 
+    //! A frame leaves now, or so many bytes of it; false if that is not all.
+    bool Transmit(const FramePointer& frame,
+                  const double most = std::numeric_limits<double>::infinity());
+    //! It is here.
+    void Arrive(const FramePointer& frame);
+
+    //! With fair sharing: the first part of a link begins to move, and it is
+    //! through.
+    void BeginPart(Sender& sender);
+    void EndPart(Sender& sender, const std::uint64_t version);
+
     //! Let posted receives take what has arrived, and free the senders' slots.
     void Match(Receiver& receiver);
 
@@ -192,6 +250,12 @@ class SimNetwork
     std::vector<Sender> senders;
     std::deque<Receiver> receivers;
     size_t next = 0;
+    std::uint64_t sentAway = 0;
+    bool attentive = false;
+    //! Frames of others that were announced here, and own ones that were agreed
+    //! to.
+    std::vector<FramePointer> announced;
+    std::vector<FramePointer> agreed;
   };
 
  private:
@@ -200,7 +264,13 @@ class SimNetwork
   {
     double sendsUntil = 0;
     double receivesUntil = 0;
+    //! With fair sharing: links on which something moves.
+    std::vector<std::pair<Port*, Port::Sender*>> sends, receives;
   };
+
+  //! Links have begun or ended to move something between two machines: what moves
+  //! there has other rates from now on.
+  void Share(const size_t here, const size_t there);
 
   SimClock& clock;
   std::vector<size_t> machines;
@@ -210,6 +280,8 @@ class SimNetwork
   double machineBytesPerSecond;
   Random random;
   std::function<void(size_t)> wake;
+  size_t vectorBytes;
+  bool fair;
   std::deque<Port> ports;
 };
 

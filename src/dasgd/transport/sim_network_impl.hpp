@@ -21,20 +21,24 @@
 namespace dasgd {
 
 DASGD_INLINE void SimClock::At(const double time, std::function<void()> action)
-{ events.push(Event{ time, count++, std::move(action) }); }
+{
+  events.push_back(Event{ time, count++, std::move(action) });
+  std::push_heap(events.begin(), events.end());
+}
 
 DASGD_INLINE double SimClock::Next() const
 {
   return events.empty() ? std::numeric_limits<double>::infinity() :
-      events.top().time;
+      events.front().time;
 }
 
 DASGD_INLINE bool SimClock::Step()
 {
   if (events.empty())
     return false;
-  Event event = events.top();
-  events.pop();
+  std::pop_heap(events.begin(), events.end());
+  const Event event = std::move(events.back());
+  events.pop_back();
   now = event.time;
   event.action();
   return true;
@@ -45,11 +49,14 @@ DASGD_INLINE SimNetwork::SimNetwork(SimClock& clock,
                                     const size_t window,
                                     const double machineBytesPerSecond,
                                     const std::uint64_t seed,
-                                    std::function<void(size_t)> wake) :
+                                    std::function<void(size_t)> wake,
+                                    const size_t vectorBytes,
+                                    const bool fair) :
     clock(clock), machines(machines),
     adapters(*std::max_element(machines.begin(), machines.end()) + 1),
     window(window), machineBytesPerSecond(machineBytesPerSecond),
-    random(seed), wake(std::move(wake)), ports(machines.size())
+    random(seed), wake(std::move(wake)), vectorBytes(vectorBytes),
+    fair(fair), ports(machines.size())
 { /* Nothing to do. */ }
 
 DASGD_INLINE SimNetwork::Port& SimNetwork::Open(
@@ -64,7 +71,11 @@ DASGD_INLINE SimNetwork::Port& SimNetwork::Open(
   port.rank = rank;
   port.pool = &pool;
   for (size_t i = 0; i < sendTo.size(); ++i)
-    port.senders.push_back(Port::Sender{ sendTo[i], links[i], 0, 0 });
+  {
+    port.senders.emplace_back();
+    port.senders.back().peer = sendTo[i];
+    port.senders.back().link = links[i];
+  }
   for (const size_t peer : receiveFrom)
     port.receivers.push_back(Port::Receiver{ peer, {}, {} });
   return port;
@@ -76,11 +87,76 @@ DASGD_INLINE void SimNetwork::Port::Send(const size_t link,
 {
   Sender& sender = senders[link];
   ++sender.underWay;
-  Port& peer = network->ports[sender.peer];
+  sentAway += (network->machines[rank] != network->machines[sender.peer]);
+  // The message is a copy; the buffer stays taken until it is matched.
+  auto frame = std::make_shared<Frame>(Frame{ Buffer(bytes), rank, link,
+      std::move(buffer), double(bytes + network->vectorBytes) });
+  std::memcpy(frame->buffer.Bytes(), frame->held.Bytes(), bytes);
+  // None overtakes one that was announced.
+  if (frame->left <= sender.link.handshakeBytes &&
+      sender.announced == 0)
+  {
+    Transmit(frame);
+    return;
+  }
+  ++sender.announced;
+  network->clock.After(sender.link.latency, [this, frame]()
+  {
+    Port& peer = network->ports[senders[frame->link].peer];
+    peer.announced.push_back(frame);
+    if (peer.attentive)
+      peer.Progress();
+  });
+}
+
+DASGD_INLINE void SimNetwork::Port::Progress()
+{
+  for (const FramePointer& frame : announced)
+  {
+    Port& from = network->ports[frame->from];
+    network->clock.After(from.senders[frame->link].link.latency,
+        [&from, frame]()
+    {
+      from.agreed.push_back(frame);
+      if (from.attentive)
+        from.Progress();
+    });
+  }
+  announced.clear();
+  std::vector<FramePointer> rest;
+  for (const FramePointer& frame : agreed)
+  {
+    Sender& sender = senders[frame->link];
+    // One after the other on each link.
+    const bool first = std::none_of(rest.begin(), rest.end(),
+        [&](const FramePointer& other) { return other->link == frame->link; });
+    if (first && Transmit(frame, attentive ?
+        std::numeric_limits<double>::infinity() : sender.link.partBytes))
+      --sender.announced;
+    else
+      rest.push_back(frame);
+  }
+  agreed.swap(rest);
+}
+
+DASGD_INLINE bool SimNetwork::Port::Transmit(const FramePointer& frame,
+                                             const double most)
+{
+  Sender& sender = senders[frame->link];
+  const double bytes = std::min(frame->left, most);
+  frame->left -= bytes;
+  if (network->fair && network->machines[rank] !=
+      network->machines[sender.peer])
+  {
+    sender.parts.push_back(Part{ frame, bytes, frame->left == 0 });
+    if (sender.parts.size() == 1)
+      BeginPart(sender);
+    return frame->left == 0;
+  }
   double begin = network->clock.Now();
   const double delay = sender.link.latency +
       sender.link.jitter * network->random.Uniform();
-  const double onLink = double(bytes) / sender.link.bytesPerSecond;
+  const double onLink = bytes / sender.link.bytesPerSecond;
   double arrival = begin + delay + onLink;
   const size_t here = network->machines[rank];
   const size_t there = network->machines[sender.peer];
@@ -88,7 +164,7 @@ DASGD_INLINE void SimNetwork::Port::Send(const size_t link,
   {
     // One frame after the other leaves this machine, and enters the other, in
     // the order in which they were sent.
-    const double takes = double(bytes) / network->machineBytesPerSecond;
+    const double takes = bytes / network->machineBytesPerSecond;
     double& sendsUntil = network->adapters[here].sendsUntil;
     double& receivesUntil = network->adapters[there].receivesUntil;
     begin = std::max(begin, sendsUntil);
@@ -99,24 +175,90 @@ DASGD_INLINE void SimNetwork::Port::Send(const size_t link,
   }
   arrival = std::max(sender.lastArrival, arrival);
   sender.lastArrival = arrival;
+  if (frame->left > 0)
+    return false;
+  network->clock.At(arrival, [this, frame]()
+  { network->ports[senders[frame->link].peer].Arrive(frame); });
+  return true;
+}
 
-  // The message is a copy; the buffer stays taken until it is matched.
-  auto frame = std::make_shared<Frame>(Frame{ Buffer(bytes), rank, link,
-      std::move(buffer) });
-  std::memcpy(frame->buffer.Bytes(), frame->held.Bytes(), bytes);
-  network->clock.At(arrival, [this, &peer, frame]()
+DASGD_INLINE void SimNetwork::Port::BeginPart(Sender& sender)
+{
+  const size_t here = network->machines[rank];
+  const size_t there = network->machines[sender.peer];
+  sender.left = sender.parts.front().bytes;
+  sender.rate = 0;
+  sender.since = network->clock.Now();
+  network->adapters[here].sends.emplace_back(this, &sender);
+  network->adapters[there].receives.emplace_back(this, &sender);
+  network->Share(here, there);
+}
+
+DASGD_INLINE void SimNetwork::Share(const size_t here, const size_t there)
+{
+  const double now = clock.Now();
+  const auto share = [&](const std::pair<Port*, Port::Sender*>& moving)
   {
-    for (Receiver& receiver : peer.receivers)
-    {
-      if (receiver.peer != rank)
-        continue;
-      receiver.arrived.push_back(std::move(*frame));
-      peer.Match(receiver);
-      network->wake(peer.rank);
+    Port& port = *moving.first;
+    Port::Sender& sender = *moving.second;
+    const double sends = double(adapters[machines[port.rank]].sends.size());
+    const double receives = double(adapters[machines[sender.peer]].receives
+        .size());
+    const double rate = std::min(sender.link.bytesPerSecond,
+        machineBytesPerSecond / std::max(sends, receives));
+    if (rate == sender.rate)
       return;
-    }
-    assert(!"a frame for a rank that does not expect any");
-  });
+    sender.left -= sender.rate * (now - sender.since);
+    sender.since = now;
+    sender.rate = rate;
+    const std::uint64_t version = ++sender.version;
+    clock.After(std::max(0.0, sender.left) / rate, [&port, &sender, version]()
+    { port.EndPart(sender, version); });
+  };
+  for (const auto& moving : adapters[here].sends)
+    share(moving);
+  for (const auto& moving : adapters[there].receives)
+    share(moving);
+}
+
+DASGD_INLINE void SimNetwork::Port::EndPart(Sender& sender,
+                                            const std::uint64_t version)
+{
+  if (version != sender.version)
+    return; // Its rate has changed since.
+  const Part part = sender.parts.front();
+  sender.parts.pop_front();
+  const size_t here = network->machines[rank];
+  const size_t there = network->machines[sender.peer];
+  for (auto* moving : { &network->adapters[here].sends,
+      &network->adapters[there].receives })
+  {
+    moving->erase(std::find(moving->begin(), moving->end(),
+        std::make_pair(this, &sender)));
+  }
+  network->Share(here, there);
+  if (!sender.parts.empty())
+    BeginPart(sender);
+  if (!part.last)
+    return;
+  sender.lastArrival = std::max(sender.lastArrival, network->clock.Now() +
+      sender.link.latency + sender.link.jitter * network->random.Uniform());
+  network->clock.At(sender.lastArrival, [this, part]()
+  { network->ports[senders[part.frame->link].peer].Arrive(part.frame); });
+}
+
+DASGD_INLINE void SimNetwork::Port::Arrive(const FramePointer& frame)
+{
+  for (Receiver& receiver : receivers)
+  {
+    if (receiver.peer != frame->from)
+      continue;
+    receiver.arrived.push_back(std::move(*frame));
+    Match(receiver);
+    network->wake(rank);
+    return;
+  }
+  assert(!"a frame for a rank that does not expect any");
 }
 
 DASGD_INLINE void SimNetwork::Port::Match(Receiver& receiver)

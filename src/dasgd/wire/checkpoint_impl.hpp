@@ -225,7 +225,7 @@ DASGD_INLINE void Load(ByteInputArchive& archive,
   archive.loadBinary(&to.staleness, sizeof(to.staleness));
   archive(to.resumes, flag);
   to.finished = (flag != 0);
-  LoadEnum(archive, "a reason", StopReason::Error, to.reason);
+  LoadEnum(archive, "a reason", StopReason::Signal, to.reason);
   archive(to.stopValue);
   Load(archive, to.policy);
   Load(archive, to.policyNumbers);

@@ -33,12 +33,12 @@ struct FrameLimits
 
   size_t MaxBytes() const
   {
-    const size_t entry = 6 * Varint::MaxBytes + sizeof(double) + 1 +
-        ranks * Varint::MaxBytes;
+    const size_t entry = 6 * Varint::MaxBytes + sizeof(double) + 1;
+    const size_t versions = Manifest::Limit(ranks) * ranks * Varint::MaxBytes;
     const size_t fact = 5 * Varint::MaxBytes + sizeof(double) +
         Fact::MaxText;
     return FrameHeader::Bytes + VectorBytes(elements) + 2 * Varint::MaxBytes +
-        Manifest::MaxEntries(ranks) * entry + MaxFacts() * fact;
+        Manifest::MaxEntries(ranks) * entry + versions + MaxFacts() * fact;
   }
 
   //! Every origin tells at most two facts.

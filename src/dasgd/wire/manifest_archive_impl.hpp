@@ -92,6 +92,7 @@ DASGD_INLINE void Load(ByteInputArchive& archive,
   version.assign(ranks, 0);
   const std::uint64_t entries = LoadNumber(archive, "a manifest of length", 0,
       Manifest::MaxEntries(ranks));
+  size_t versions = 0;
   for (std::uint64_t i = 0; i < entries; ++i)
   {
     ManifestEntry entry;
@@ -114,6 +115,12 @@ DASGD_INLINE void Load(ByteInputArchive& archive,
       {
         throw WireError("a frame has one version vector for " +
             std::to_string(entry.count) + " gradients before byte " +
+            std::to_string(archive.Position()));
+      }
+      if (++versions > Manifest::Limit(ranks))
+      {
+        throw WireError("a frame has more than " + std::to_string(
+            Manifest::Limit(ranks)) + " version vectors before byte " +
             std::to_string(archive.Position()));
       }
       for (size_t r = 0; r < ranks; ++r)
@@ -160,7 +167,7 @@ DASGD_INLINE void Load(ByteInputArchive& archive,
         ranks - 1));
     fact.count = LoadNumber(archive);
     fact.reason = StopReason(LoadNumber(archive, "a reason to stop", 0,
-        std::uint64_t(StopReason::Error)));
+        std::uint64_t(StopReason::Signal)));
     archive(fact.value);
     const size_t length = size_t(LoadNumber(archive, "a text of length", 0,
         Fact::MaxText));

@@ -175,7 +175,7 @@ void RunBinding(const int argc,
   timers.Start("saving_data");
   OnAllRanks([&]()
   {
-    if (Rank() == 0)
+    if (Writes())
       WriteOutputs(params);
   });
   timers.Stop("saving_data");
@@ -203,6 +203,10 @@ int RunProgram(const int argc,
     RunBinding(argc, argv, binding, function);
     JobChannel::Get().Send(RankMessage::Finished, 0);
     return 0;
+  }
+  catch (const Interrupted& e)
+  {
+    return ReportInterruption(e);
   }
   catch (const std::exception& e)
   {

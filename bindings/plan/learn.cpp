@@ -1,0 +1,218 @@
+/**
+ * @file learn.cpp
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include "learn.hpp"
+
+#include <dasgd.hpp>
+#include <dasgd/optimizer/simulate.hpp>
+
+#include <cmath>
+#include <limits>
+
+namespace dasgd {
+namespace planning {
+
+namespace {
+
+//! A function that the simulation may have many of; see Simulate().
+class Shared
+{
+ public:
+  explicit Shared(study::Separable& function) : function(&function) { }
+
+  size_t NumFunctions() const { return function->NumFunctions(); }
+  void Shuffle() { function->Shuffle(); }
+  double Evaluate(const arma::mat& iterate,
+                  const size_t begin,
+                  const size_t size)
+  { return function->Evaluate(iterate, begin, size); }
+  double EvaluateWithGradient(const arma::mat& iterate,
+                              const size_t begin,
+                              arma::mat& gradient,
+                              const size_t size)
+  { return function->EvaluateWithGradient(iterate, begin, gradient, size); }
+  void Gradient(const arma::mat& iterate,
+                const size_t begin,
+                arma::mat& gradient,
+                const size_t size)
+  { (void) EvaluateWithGradient(iterate, begin, gradient, size); }
+
+ private:
+  study::Separable* function;
+};
+
+//! The mean loss of a model on some points.
+double Loss(study::Task& judge,
+            const arma::mat& model,
+            const study::LabelledSet& points)
+{
+  arma::mat likely;
+  judge.LogProbabilities(model, points.points, likely);
+  double sum = 0;
+  for (size_t i = 0; i < points.labels.n_elem; ++i)
+    sum -= likely(points.labels[i], i);
+  return sum / double(points.labels.n_elem);
+}
+
+//! What is known of a run while it lasts.
+struct Watched
+{
+  study::Task& judge;
+  const study::LabelledSet& test;
+  double target;
+  double budget;
+  double clock = 0;
+  double next = 0;
+  double reachedAt = std::numeric_limits<double>::infinity();
+  //! The last one that was looked at.
+  double loss = std::numeric_limits<double>::infinity();
+};
+
+//! Ends a run at the target or the end of its time; rank 0 looks.
+struct Watch
+{
+  Watched* watched;
+  bool looks;
+
+  template<typename OptimizerType, typename FunctionType, typename MatType>
+  bool StepTaken(OptimizerType&, FunctionType&, const MatType& model)
+  {
+    const bool over = watched->clock >= watched->budget;
+    if (!looks || (watched->clock < watched->next && !over))
+      return over;
+    // As fine as it matters: a percent of what has passed.
+    watched->next = watched->clock * 1.01;
+    watched->loss = Loss(watched->judge, model, watched->test);
+    if (watched->loss <= watched->target)
+      watched->reachedAt = watched->clock;
+    return over || watched->loss <= watched->target ||
+        !std::isfinite(watched->loss);
+  }
+};
+
+//! The functions of all ranks, each within the training of its own task, and
+//! then the action.
+void WithFunctions(const LearnSettings& settings,
+                   const size_t ranks,
+                   std::vector<Shared>& functions,
+                   const std::function<void(arma::mat&)>& action)
+{
+  const std::unique_ptr<study::Task> task = settings.task();
+  task->Train([&](study::Separable& function, arma::mat& iterate)
+  {
+    functions.emplace_back(function);
+    if (functions.size() == ranks)
+      action(iterate);
+    else
+      WithFunctions(settings, ranks, functions, action);
+  });
+}
+
+template<typename OptimizerType>
+LearnedRow Run(const LearnSettings& settings,
+               OptimizerType&& optimizer,
+               const std::string& topology,
+               const size_t ranks,
+               const double step,
+               Watched& watched)
+{
+  LearnedRow row;
+  row.ranks = ranks;
+  row.topology = topology;
+  row.step = step;
+  optimizer.StepSize() = study::StepAlongMean(watched.judge, step,
+      double(settings.model.batchSize));
+  optimizer.BatchSize() = settings.model.batchSize;
+  optimizer.MaxIterations() = 0;
+  optimizer.Tolerance() = -1;
+  optimizer.Seed() = settings.seed;
+  optimizer.Topology() = topology;
+  std::vector<Shared> functions;
+  WithFunctions(settings, ranks, functions, [&](arma::mat& iterate)
+  {
+    const bool relays = ranks > 1 && Topology(topology).On(std::vector<size_t>(
+        PlanMachine(settings.model, settings.cluster, ranks, false).machines))
+        .Hops(ranks) > 1;
+    SimMachine machine = PlanMachine(settings.model, settings.cluster, ranks,
+        relays && !settings.cluster.crowded);
+    machine.seed = settings.seed;
+    machine.clock = &watched.clock;
+    std::vector<Watch> watches;
+    for (size_t i = 0; i < ranks; ++i)
+      watches.push_back(Watch{ &watched, i == 0 });
+    arma::mat model = iterate;
+    Simulate(optimizer, functions, model, machine, watches);
+  });
+  row.seconds = watched.reachedAt;
+  row.staleness = optimizer.Report().StalenessAverage();
+  return row;
+}
+
+LearnedRow RunNamed(const LearnSettings& settings,
+                    const std::string& algorithm,
+                    const std::string& topology,
+                    const size_t ranks,
+                    const double step,
+                    Watched& watched)
+{
+  LearnedRow row = (algorithm == "DASGD") ?
+      Run(settings, DASGD<>(), topology, ranks, step, watched) :
+      Run(settings, AllreduceSGD<>(), "complete", ranks, step, watched);
+  row.algorithm = algorithm;
+  return row;
+}
+
+//! Seconds of so many epochs of one rank.
+double EpochSeconds(const LearnSettings& settings, const double epochs)
+{
+  return epochs * double(settings.model.points) /
+      double(settings.model.batchSize) * settings.model.gradientSeconds;
+}
+
+} // namespace
+
+double LearnTarget(const LearnSettings& settings)
+{
+  if (std::isfinite(settings.target))
+    return settings.target;
+  double best = std::numeric_limits<double>::infinity();
+  for (const double step : settings.steps)
+  {
+    const std::unique_ptr<study::Task> judge = settings.task();
+    Watched watched{ *judge, *settings.test,
+        -std::numeric_limits<double>::infinity(), EpochSeconds(settings, 2) };
+    Run(settings, DASGD<>(), "complete", 1, step, watched);
+    if (std::isfinite(watched.loss))
+      best = std::min(best, watched.loss);
+  }
+  return best;
+}
+
+LearnedRow Learn(const LearnSettings& settings,
+                 const std::string& algorithm,
+                 const std::string& topology,
+                 const size_t ranks)
+{
+  LearnedRow best;
+  best.algorithm = algorithm;
+  best.ranks = ranks;
+  best.topology = topology;
+  best.seconds = std::numeric_limits<double>::infinity();
+  for (const double step : settings.steps)
+  {
+    const std::unique_ptr<study::Task> judge = settings.task();
+    // No longer than the best till now, or five times what one rank needs.
+    Watched watched{ *judge, *settings.test, settings.target,
+        std::min(best.seconds, EpochSeconds(settings, 10)) };
+    const LearnedRow row = RunNamed(settings, algorithm, topology, ranks, step,
+        watched);
+    if (row.seconds < best.seconds)
+      best = row;
+  }
+  return best;
+}
+
+} // namespace planning
+} // namespace dasgd

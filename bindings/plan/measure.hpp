@@ -1,0 +1,27 @@
+/**
+ * @file measure.hpp
+ *
+ * What plans are made from, measured on this machine.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_BINDINGS_PLAN_MEASURE_HPP
+#define DASGD_BINDINGS_PLAN_MEASURE_HPP
+
+#include <study/task.hpp>
+
+#include <dasgd/plan/plan.hpp>
+
+namespace dasgd {
+namespace planning {
+
+//! The number of elements, and how long a gradient takes.
+void MeasureGradient(study::Task& task, PlanModel& model);
+
+//! How long it takes to apply a frame, and to copy one to or from the network.
+void MeasureFrames(PlanModel& model);
+
+} // namespace planning
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+#
+# The study on CIFAR-10: all images, the network of PyTorch's tutorial, time to a
+# test accuracy on two ranks.  cifar.sh --help tells how to call it.
+#
+# dasgd is free software under the 3-clause BSD license; see LICENSE.
+set -euo pipefail
+
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+root="$(cd "$here/../.." && pwd)"
+program="${BUILD_DIR:-$root/build}/bindings/mlpack_dasgd_study"
+data="${DASGD_CIFAR:-$HOME/.cache/dasgd/cifar-10-batches-bin}"
+out="$PWD/cifar-study"
+algorithms=dasgd_momentum,dasgd_adam,allreduce_momentum,momentum,adam
+seeds=3 seconds=200 accuracy=0.6 slow=none torch=yes figures_only=no
+# Debian's PyTorch is for Debian's Python.
+python=/usr/bin/python3
+more=()
+
+usage()
+{
+  cat << END
+usage: cifar.sh [option...] [-- option of mlpack_dasgd_study...]
+
+Compares algorithms on CIFAR-10 by the time to a test accuracy, with 50,000 images
+(1,000 of them to choose step sizes), and draws accuracy against time.  An
+interrupted study goes on where it was.  The defaults take an hour or two on two cores,
+on which nothing else should run.
+
+  --out FOLDER        for results and figures (default: ./cifar-study)
+  --data_dir FOLDER   with CIFAR-10, as examples/paper/fetch_cifar.sh leaves it
+  --seeds N           runs of each algorithm (default: $seeds)
+  --seconds S         of each run at most (default: $seconds)
+  --accuracy A        to reach (default: $accuracy)
+  --slow WHICH        slow ranks, as "0:4" (default: $slow)
+  --algorithms LIST   of mlpack_dasgd_study
+                      (default: $algorithms)
+  --no_torch          without PyTorch's DistributedDataParallel
+  --figures           draw what is in FOLDER, run nothing
+  --help              print this
+END
+}
+
+die() { echo "cifar.sh: $*" >&2; exit 1; }
+
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --out | --data_dir | --seeds | --seconds | --accuracy | --slow | --algorithms)
+      [ $# -gt 1 ] || die "$1 needs a value"
+      case "$1" in
+        --out) out="$2" ;;
+        --data_dir) data="$2" ;;
+        --seeds) seeds="$2" ;;
+        --seconds) seconds="$2" ;;
+        --accuracy) accuracy="$2" ;;
+        --slow) slow="$2" ;;
+        --algorithms) algorithms="$2" ;;
+      esac
+      shift ;;
+    --no_torch) torch=no ;;
+    --figures) figures_only=yes ;;
+    --help | -h) usage; exit 0 ;;
+    --) shift; more=("$@"); break ;;
+    *) die "'$1' is not known; --help tells what is" ;;
+  esac
+  shift
+done
+
+name=$(echo "slow_$slow" | tr ':,' '__')
+[ "$slow" != none ] || name=equal
+results="$out/$name"
+mkdir -p "$out" || die "cannot make the folder $out; name another by --out"
+
+if [ $figures_only = no ]; then
+  [ -x "$program" ] && [ -x "$(dirname "$program")/dasgd_study_onnx" ] ||
+    die "there is no $program, or no dasgd_study_onnx beside it; build the project with" \
+      "-DDASGD_BUILD_BINDINGS=ON -DDASGD_WITH_ONNX=ON first"
+  [ -e "$data/test_batch.bin" ] ||
+    die "CIFAR-10 is not in $data; examples/paper/fetch_cifar.sh fetches it"
+  $python -c 'import torch' 2> /dev/null ||
+    die "PyTorch is missing, which makes the network's file; cmake/dependencies.sh --peers installs it"
+  [ -e "$out/lenet.onnx" ] || $python "$here/cifar_ddp.py" --export "$out/lenet.onnx"
+  # Steps of 0.01 and 0.02 with momentum, 0.001 and 0.002 for Adam; beyond if need be.
+  "$program" --problem onnx --model_file "$out/lenet.onnx" --data cifar10 --data_dir "$data" \
+    --points 0 --test_points 10000 --batch_size 32 --ranks 2 --slow "$slow" \
+    --algorithms "$algorithms" --seeds "$seeds" --tuning_seeds 1 --step_sizes 0.1,0.2 \
+    --target_accuracy "$accuracy" --time_budget "$seconds" \
+    --results_dir "$results" --report_file "$results.html" ${more[@]+"${more[@]}"}
+  for seed in $(seq 1 "$seeds"); do
+    curve="$results.ddp_$seed.csv"
+    if [ $torch = no ] || [ -e "$curve" ]; then continue; fi
+    $python "$here/cifar_ddp.py" --data_dir "$data" --out "$curve.part" --ranks 2 \
+      --optimizer momentum --step_size 0.01 --seed "$seed" --time_budget "$seconds" \
+      --target_accuracy "$accuracy" --slow "$([ "$slow" = none ] && echo 1 || echo "${slow#*:}")"
+    mv "$curve.part" "$curve"
+  done
+fi
+python3 "$here/cifar_figure.py" --results "$results" --out "$results"

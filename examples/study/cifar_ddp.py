@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+#
+# dasgd is free software under the 3-clause BSD license; see LICENSE.
+
+"""CIFAR-10 with PyTorch's DistributedDataParallel, to compare with mlpack_dasgd_study.
+
+The network, the batch of each rank and the points are those of the study's runs; so is the
+way of measuring: copies of the model are judged after the run.  Prints when the accuracy was
+reached, and writes the curve as the study does.
+"""
+
+import argparse
+import csv
+import os
+import time
+
+import numpy
+import torch
+import torch.distributed
+import torch.multiprocessing
+
+# The last of the training images are for the choice of step sizes, as in the study.
+VALIDATION = 1000
+
+
+def read(folder, names):
+    """Images and labels of some of the data set's binary files."""
+    records = numpy.concatenate([
+        numpy.fromfile(os.path.join(folder, name), dtype=numpy.uint8).reshape(-1, 3073)
+        for name in names])
+    images = torch.from_numpy(records[:, 1:].astype(numpy.float32) / 255)
+    return images.reshape(-1, 3, 32, 32), torch.from_numpy(records[:, 0].astype(numpy.int64))
+
+
+def network():
+    layers = torch.nn
+    return layers.Sequential(
+        layers.Conv2d(3, 6, 5), layers.ReLU(), layers.MaxPool2d(2), layers.Conv2d(6, 16, 5),
+        layers.ReLU(), layers.MaxPool2d(2), layers.Flatten(), layers.Linear(400, 120),
+        layers.ReLU(), layers.Linear(120, 84), layers.ReLU(), layers.Linear(84, 10))
+
+
+def optimizer_of(arguments, parameters):
+    if arguments.optimizer == "adam":
+        return torch.optim.Adam(parameters, lr=arguments.step_size)
+    momentum = 0.9 if arguments.optimizer == "momentum" else 0
+    return torch.optim.SGD(parameters, lr=arguments.step_size, momentum=momentum)
+
+
+def judge(model, images, labels):
+    """Mean loss and accuracy."""
+    loss = right = 0
+    with torch.no_grad():
+        for begin in range(0, len(labels), 500):
+            output = model(images[begin:begin + 500])
+            expected = labels[begin:begin + 500]
+            loss += float(torch.nn.functional.cross_entropy(output, expected, reduction="sum"))
+            right += int((output.argmax(1) == expected).sum())
+    return loss / len(labels), right / len(labels)
+
+
+def steps(arguments, rank, images, labels):
+    """Trains for the time budget; returns copies of the model with their times."""
+    torch.manual_seed(arguments.seed)
+    model = network()
+    trained = torch.nn.parallel.DistributedDataParallel(model) if arguments.ranks > 1 else model
+    optimizer = optimizer_of(arguments, trained.parameters())
+    # All ranks draw the same order, and each takes its part.
+    order = torch.Generator().manual_seed(arguments.seed)
+    copies = [(0, 0, [parameter.detach().clone() for parameter in model.parameters()])]
+    wait = arguments.slow - 1 if rank == 0 else 0
+    gradients = 0
+    if arguments.ranks > 1:
+        torch.distributed.barrier()
+    start = time.monotonic()
+    while True:
+        points = torch.randperm(len(labels), generator=order)
+        whole = len(points) // (arguments.ranks * arguments.batch_size)
+        for step in range(whole):
+            begun = time.monotonic()
+            first = (step * arguments.ranks + rank) * arguments.batch_size
+            batch = points[first:first + arguments.batch_size]
+            optimizer.zero_grad()
+            output = trained(images[batch])
+            loss = torch.nn.functional.cross_entropy(output, labels[batch])
+            if wait:
+                # The pass so far is about a third of the work of a gradient.  (Timing the other
+                # would count the exchange, which it waits for.)
+                time.sleep(wait * 3 * (time.monotonic() - begun))
+            loss.backward()
+            optimizer.step()
+            gradients += arguments.ranks
+            now = time.monotonic() - start
+            if now >= arguments.time_budget * (len(copies) / arguments.copies) ** 2:
+                copies.append((now, gradients, [parameter.detach().clone()
+                                                for parameter in model.parameters()]))
+            # Each rank has its own clock, so they agree on the end now and then.
+            if step % 50 == 0:
+                over = torch.tensor([float(now >= arguments.time_budget)])
+                if arguments.ranks > 1:
+                    torch.distributed.all_reduce(over)
+                if over[0] > 0:
+                    return model, copies
+
+
+def train(rank, arguments):
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(arguments.port))
+    torch.set_num_threads(max(1, (os.cpu_count() or 1) // arguments.ranks))
+    if arguments.double:
+        torch.set_default_dtype(torch.float64)
+    if arguments.ranks > 1:
+        torch.distributed.init_process_group("gloo", rank=rank, world_size=arguments.ranks)
+    images, labels = read(arguments.data_dir, [f"data_batch_{i}.bin" for i in range(1, 6)])
+    tests, expected = read(arguments.data_dir, ["test_batch.bin"])
+    images, labels = images[:-VALIDATION], labels[:-VALIDATION]
+    middle = images.mean(0)
+    images, tests = images - middle, tests - middle
+    if arguments.double:
+        images, tests = images.double(), tests.double()
+    model, copies = steps(arguments, rank, images, labels)
+    if rank == 0:
+        with open(arguments.out, "w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file)
+            rows.writerow(["seconds", "gradients", "loss", "accuracy"])
+            for seconds, gradients, values in copies:
+                for parameter, value in zip(model.parameters(), values):
+                    parameter.data.copy_(value)
+                rows.writerow([f"{seconds:.6g}", gradients,
+                               *(f"{value:.6g}" for value in judge(model, tests, expected))])
+    if arguments.ranks > 1:
+        torch.distributed.barrier()
+        torch.distributed.destroy_process_group()
+
+
+def reached(path, accuracy):
+    """Seconds to an accuracy, between copies on a straight line."""
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = [(float(row["seconds"]), float(row["accuracy"])) for row in csv.DictReader(file)]
+    for (before, low), (after, high) in zip(rows, rows[1:]):
+        if high >= accuracy:
+            return before + (accuracy - low) / (high - low) * (after - before)
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data_dir")
+    parser.add_argument("--out", help="file for the curve")
+    parser.add_argument("--export", help="write the network to this ONNX file, and nothing else")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--optimizer", choices=["sgd", "momentum", "adam"], default="sgd")
+    parser.add_argument("--step_size", type=float, default=0.1)
+    parser.add_argument("--batch_size", type=int, default=32)
+    parser.add_argument("--time_budget", type=float, default=60)
+    parser.add_argument("--target_accuracy", type=float, default=0.65)
+    parser.add_argument("--slow", type=float, default=1, help="factor by which rank 0 is slower")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--copies", type=int, default=36)
+    parser.add_argument("--double", action="store_true", help="numbers of 64 bits, as the study")
+    parser.add_argument("--port", type=int, default=29518)
+    arguments = parser.parse_args()
+    if arguments.export:
+        torch.manual_seed(arguments.seed)
+        torch.onnx.export(network(), torch.zeros(1, 3, 32, 32), arguments.export,
+                          input_names=["points"], output_names=["output"],
+                          dynamic_axes={"points": {0: "batch"}, "output": {0: "batch"}})
+        return
+    if not arguments.data_dir or not arguments.out:
+        parser.error("--data_dir and --out are needed")
+    if arguments.ranks > 1:
+        torch.multiprocessing.spawn(train, (arguments,), arguments.ranks)
+    else:
+        train(0, arguments)
+    seconds = reached(arguments.out, arguments.target_accuracy)
+    print(f"accuracy {arguments.target_accuracy}: " +
+          (f"{seconds:.3g} s" if seconds is not None else "not reached"))
+
+
+if __name__ == "__main__":
+    main()

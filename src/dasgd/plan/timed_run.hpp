@@ -1,0 +1,251 @@
+/**
+ * @file timed_run.hpp
+ *
+ * A simulated training without gradients, and what its ranks do in the second
+ * half of it.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_PLAN_TIMED_RUN_HPP
+#define DASGD_PLAN_TIMED_RUN_HPP
+
+#include "../algorithms/dasgd_worker.hpp"
+#include "../algorithms/simulation.hpp"
+#include "plan.hpp"
+#include "timed_source.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace dasgd {
+namespace plan {
+
+//! Bytes of an update as it is sent.
+inline double VectorBytes(const PlanModel& model)
+{
+  const double exact = double(model.elements * model.elementBytes);
+  switch (model.wireFormat.Type())
+  {
+    case WireFormat::Kind::Float32:
+      return std::min(exact, double(model.elements) * 4);
+    case WireFormat::Kind::BFloat16:
+      return std::min(exact, double(model.elements) * 2);
+    case WireFormat::Kind::TopK:
+      return std::min(exact, double(model.elements) *
+          model.wireFormat.Fraction() * double(4 + model.elementBytes));
+    default:
+      return exact;
+  }
+}
+
+//! The machine of each rank.
+inline std::vector<size_t> Machines(const PlanCluster& cluster,
+                                    const size_t ranks)
+{
+  std::vector<size_t> machines(ranks);
+  for (size_t i = 0; i < ranks; ++i)
+    machines[i] = i / cluster.ranksPerMachine;
+  return machines;
+}
+
+//! All ranks of a simulated training, and what they have done up to some moment.
+class TimedRun
+{
+ public:
+  using WorkerType = DasgdWorker<double>;
+
+  TimedRun(const PlanModel& model,
+           const PlanCluster& cluster,
+           const size_t ranks,
+           const Topology& topologyIn,
+           const PlanEffort& effort) :
+      total(std::uint64_t(ranks) * effort.gradients),
+      topology(topologyIn.On(Machines(cluster, ranks))),
+      overlap(OverlapChoice(Overlap::Auto, topology.Hops(ranks) > 1,
+          cluster.crowded, true, false).used),
+      machine(PlanMachine(model, cluster, ranks, overlap)),
+      note([this](const size_t rank) { Note(rank); }),
+      paces(ranks)
+  {
+    machine.seed = effort.seed;
+    machine.clock = &now;
+    machine.window = ChooseWindow(0, overlap);
+    machine.vectorBytes = size_t(VectorBytes(model));
+
+    Division division;
+    division.sharing = Sharing::Dynamic;
+    division.batchSize = 1;
+    division.held.assign(ranks, total);
+    RunLimits limits;
+    limits.maxIterations = total;
+    const RunSnapshot start = RunSnapshot::Start(division, effort.seed);
+    const std::vector<bool> computing(ranks, true);
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      sources.emplace_back(i, note);
+      states.emplace_back(start, i, computing, limits);
+      problems.emplace_back(states.back(), sources.back());
+    }
+    simulation.emplace(topology, ranks, machine, [&](const Routes& routes)
+    {
+      auto worker = std::make_unique<WorkerType>(routes, machine.window, 1,
+          problems[routes.Rank()], WireFormat::Exact, overlap);
+      worker->MaxLead() = model.maxLead;
+      worker->Node().Endpoint().Pace().SetShare(overlap ? 1 :
+          model.exchangeShare);
+      return worker;
+    });
+  }
+
+  //! What was done up to a moment.
+  struct Sums
+  {
+    double seconds = 0;
+    //! By rank.
+    std::vector<double> staleness;
+    std::vector<double> measured;
+    std::vector<double> bytesSent;
+    //! By machine, to others.
+    std::vector<double> bytesBetween;
+
+    //! What was done since then.
+    Sums Since(const Sums& before) const
+    {
+      Sums change = *this;
+      change.seconds -= before.seconds;
+      for (const auto member : { &Sums::staleness, &Sums::measured,
+          &Sums::bytesSent, &Sums::bytesBetween })
+      {
+        for (size_t i = 0; i < (change.*member).size(); ++i)
+          (change.*member)[i] -= (before.*member)[i];
+      }
+      return change;
+    }
+
+    //! As Report::StalenessAverage(): the largest mean of a rank.
+    double StalenessAverage() const
+    {
+      double largest = 0;
+      for (size_t i = 0; i < staleness.size(); ++i)
+      {
+        if (measured[i] > 0)
+          largest = std::max(largest, staleness[i] / measured[i]);
+      }
+      return largest;
+    }
+  };
+
+  //! Run, and return what was done in the second half.
+  Sums Run()
+  {
+    simulation->Run(std::numeric_limits<std::uint64_t>::max());
+    return end.Since(half);
+  }
+
+  //! The most vectors that a rank held besides iterate and gradient, and the most
+  //! ranks that one sends to.
+  size_t PeakVectors() const
+  {
+    size_t most = 0;
+    for (size_t i = 0; i < states.size(); ++i)
+      most = std::max(most, simulation->PeakVectors(i));
+    return most;
+  }
+  size_t Neighbours() const
+  {
+    size_t most = 0;
+    for (size_t i = 0; i < states.size(); ++i)
+    {
+      most = std::max(most, simulation->Worker(i).Node().Endpoint().SendTo()
+          .size());
+    }
+    return most;
+  }
+
+  //! Gradients in a second: of each rank from its first to its last, since all
+  //! began at the same time.
+  double GradientsPerSecond() const
+  {
+    double sum = 0;
+    for (const Pace& pace : paces)
+    {
+      if (pace.last > pace.first)
+        sum += double(pace.count) / (pace.last - pace.first);
+    }
+    return sum;
+  }
+
+  const Topology& Used() const { return topology; }
+
+ private:
+  //! The gradients of a rank in the second half.
+  struct Pace
+  {
+    double first = 0;
+    double last = 0;
+    //! After the first.
+    std::uint64_t count = 0;
+  };
+
+  //! A gradient has been computed.
+  void Note(const size_t rank)
+  {
+    ++count;
+    if (count == total / 2)
+      half = Now();
+    if (count == total)
+      end = Now();
+    if (count < total / 2 || count > total)
+      return;
+    Pace& pace = paces[rank];
+    if (pace.first == 0)
+      pace.first = now;
+    else
+      ++pace.count;
+    pace.last = now;
+  }
+
+  Sums Now() const
+  {
+    Sums sums;
+    sums.seconds = now;
+    sums.bytesBetween.assign(machine.machines.back() + 1, 0);
+    for (size_t i = 0; i < states.size(); ++i)
+    {
+      const auto& node = simulation->Worker(i).Node();
+      const Traffic& traffic = overlap ? node.Exchanged() : node.Counts();
+      sums.staleness.push_back(double(node.Counts().staleness.Sum()));
+      sums.measured.push_back(double(node.Counts().staleness.Measured()));
+      sums.bytesBetween[machine.machines[i]] += double(traffic.bytesBetween) +
+          double(simulation->SentAway(i)) * double(machine.vectorBytes);
+      sums.bytesSent.push_back(double(traffic.bytesSent) +
+          double(traffic.framesSent) * double(machine.vectorBytes));
+    }
+    return sums;
+  }
+
+  std::uint64_t total;
+  //! What was asked for, on these machines.
+  Topology topology;
+  bool overlap;
+  SimMachine machine;
+  double now = 0;
+  std::function<void(size_t)> note;
+  std::vector<Pace> paces;
+  std::deque<TimedSource> sources;
+  std::deque<RunState<double>> states;
+  std::deque<Problem<double>> problems;
+  std::optional<Simulation<double, WorkerType>> simulation;
+  std::uint64_t count = 0;
+  Sums half, end;
+};
+
+} // namespace plan
+} // namespace dasgd
+
+#endif

@@ -1,0 +1,71 @@
+/**
+ * @file timed_source.hpp
+ *
+ * A source of gradients that has none: for simulations in which only times
+ * matter.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#ifndef DASGD_PLAN_TIMED_SOURCE_HPP
+#define DASGD_PLAN_TIMED_SOURCE_HPP
+
+#include "../run/gradient_source.hpp"
+
+#include <functional>
+
+namespace dasgd {
+
+//! A model of one element, whose gradient is always 0.
+class TimedSource : public GradientSource<double>
+{
+ public:
+  //! @param computed Called with the rank after each gradient.
+  TimedSource(const size_t rank, const std::function<void(size_t)>& computed) :
+      rank(rank), computed(computed) { }
+
+  double* Iterate() override { return &iterate; }
+  double* Gradient() override { return &gradient; }
+  size_t Elements() const override { return 1; }
+
+  bool Evaluate(const Batch&, double& objective) override
+  {
+    objective = 0;
+    computed(rank);
+    return false;
+  }
+
+  bool TakeStep(size_t, double, double* out, double*, const double*& update)
+      override
+  {
+    if (out)
+      *out = 0;
+    update = out ? out : &gradient;
+    return true;
+  }
+
+  bool Step(double, double) override { return true; }
+
+  void ShuffleTo(std::uint64_t) override { }
+  void ShuffleOnce() override { }
+  bool Begin(std::uint64_t) override { return false; }
+  bool Applied(const ManifestEntry&, double, std::uint64_t) override
+  { return false; }
+  bool StepTaken() override { return false; }
+  bool EndEpoch(std::uint64_t, double, std::uint64_t, size_t) override
+  { return false; }
+  bool BeginEpoch(std::uint64_t, double) override { return false; }
+  void Diverged(std::uint64_t, const char*, double) override { }
+  void Converged(double) override { }
+  void BetweenSteps() override { }
+  int Signal() override { return 0; }
+
+ private:
+  size_t rank;
+  const std::function<void(size_t)>& computed;
+  double iterate = 0;
+  double gradient = 0;
+};
+
+} // namespace dasgd
+
+#endif
