@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# The study on CIFAR-10: all images, the network of PyTorch's tutorial, time to a
-# test accuracy on two ranks.  cifar.sh --help tells how to call it.
+# The study on CIFAR-10: all images, a convolutional network, time to a test
+# accuracy on two ranks.  cifar.sh --help tells how to call it.
 #
 # dasgd is free software under the 3-clause BSD license; see LICENSE.
 set -euo pipefail
@@ -12,7 +12,8 @@ program="${BUILD_DIR:-$root/build}/bindings/mlpack_dasgd_study"
 data="${DASGD_CIFAR:-$HOME/.cache/dasgd/cifar-10-batches-bin}"
 out="$PWD/cifar-study"
 algorithms=dasgd_momentum,dasgd_adam,allreduce_momentum,momentum,adam
-seeds=3 seconds=200 accuracy=0.6 slow=none torch=yes figures_only=no
+network=convolutional seeds=3 seconds=200 accuracy=0.65 slow=none torch=yes
+ddp_steps="0.01 0.02 0.04" figures_only=no
 # Debian's PyTorch is for Debian's Python.
 python=/usr/bin/python3
 more=()
@@ -29,6 +30,8 @@ on which nothing else should run.
 
   --out FOLDER        for results and figures (default: ./cifar-study)
   --data_dir FOLDER   with CIFAR-10, as examples/paper/fetch_cifar.sh leaves it
+  --network NAME      lenet, that of PyTorch's tutorial, or convolutional, which has
+                      three layers of convolutions (default: $network)
   --seeds N           runs of each algorithm (default: $seeds)
   --seconds S         of each run at most (default: $seconds)
   --accuracy A        to reach (default: $accuracy)
@@ -45,11 +48,12 @@ die() { echo "cifar.sh: $*" >&2; exit 1; }
 
 while [ $# -gt 0 ]; do
   case "$1" in
-    --out | --data_dir | --seeds | --seconds | --accuracy | --slow | --algorithms)
+    --out | --data_dir | --network | --seeds | --seconds | --accuracy | --slow | --algorithms)
       [ $# -gt 1 ] || die "$1 needs a value"
       case "$1" in
         --out) out="$2" ;;
         --data_dir) data="$2" ;;
+        --network) network="$2" ;;
         --seeds) seeds="$2" ;;
         --seconds) seconds="$2" ;;
         --accuracy) accuracy="$2" ;;
@@ -79,20 +83,42 @@ if [ $figures_only = no ]; then
     die "CIFAR-10 is not in $data; examples/paper/fetch_cifar.sh fetches it"
   $python -c 'import torch' 2> /dev/null ||
     die "PyTorch is missing, which makes the network's file; cmake/dependencies.sh --peers installs it"
-  [ -e "$out/lenet.onnx" ] || $python "$here/cifar_ddp.py" --export "$out/lenet.onnx"
+  [ -e "$out/$network.onnx" ] ||
+    $python "$here/cifar_ddp.py" --network "$network" --export "$out/$network.onnx"
   # Steps of 0.01 and 0.02 with momentum, 0.001 and 0.002 for Adam; beyond if need be.
-  "$program" --problem onnx --model_file "$out/lenet.onnx" --data cifar10 --data_dir "$data" \
+  "$program" --problem onnx --model_file "$out/$network.onnx" --data cifar10 --data_dir "$data" \
     --points 0 --test_points 10000 --batch_size 32 --ranks 2 --slow "$slow" \
     --algorithms "$algorithms" --seeds "$seeds" --tuning_seeds 1 --step_sizes 0.1,0.2 \
     --target_accuracy "$accuracy" --time_budget "$seconds" \
     --results_dir "$results" --report_file "$results.html" ${more[@]+"${more[@]}"}
-  for seed in $(seq 1 "$seeds"); do
-    curve="$results.ddp_$seed.csv"
-    if [ $torch = no ] || [ -e "$curve" ]; then continue; fi
+  # run_ddp CURVE STEP SEED [option...]: prints when the accuracy was reached.
+  run_ddp()
+  {
+    local curve="$1" step="$2" seed="$3"
+    shift 3
     $python "$here/cifar_ddp.py" --data_dir "$data" --out "$curve.part" --ranks 2 \
-      --optimizer momentum --step_size 0.01 --seed "$seed" --time_budget "$seconds" \
-      --target_accuracy "$accuracy" --slow "$([ "$slow" = none ] && echo 1 || echo "${slow#*:}")"
+      --network "$network" --optimizer momentum --step_size "$step" --seed "$seed" \
+      --time_budget "$seconds" --target_accuracy "$accuracy" \
+      --slow "$([ "$slow" = none ] && echo 1 || echo "${slow#*:}")" "$@"
     mv "$curve.part" "$curve"
-  done
+  }
+  if [ $torch = yes ]; then
+    # Its own best step, too.
+    chosen="$results.ddp_step"
+    if [ ! -e "$chosen" ]; then
+      for step in $ddp_steps; do
+        reached=$(run_ddp "$results.tuning.csv" "$step" 1 --validate)
+        echo "PyTorch DDP, step $step: $reached"
+        # Last if it is not reached.
+        number=$(echo "$reached" | sed -n 's/.*: \([0-9.e+]*\) s$/\1/p')
+        echo "${number:-1e9} $step"
+      done | tee /dev/stderr | grep -v DDP | sort -g | head -n 1 | cut -d ' ' -f 2 > "$chosen.part"
+      mv "$chosen.part" "$chosen"
+    fi
+    for seed in $(seq 1 "$seeds"); do
+      curve="$results.ddp_$seed.csv"
+      [ -e "$curve" ] || run_ddp "$curve" "$(cat "$chosen")" "$seed"
+    done
+  fi
 fi
 python3 "$here/cifar_figure.py" --results "$results" --out "$results"

@@ -32,8 +32,14 @@ def read(folder, names):
     return images.reshape(-1, 3, 32, 32), torch.from_numpy(records[:, 0].astype(numpy.int64))
 
 
-def network():
+def network(name):
     layers = torch.nn
+    if name == "convolutional":
+        return layers.Sequential(
+            layers.Conv2d(3, 16, 3, padding=1), layers.ReLU(), layers.MaxPool2d(2),
+            layers.Conv2d(16, 32, 3, padding=1), layers.ReLU(), layers.MaxPool2d(2),
+            layers.Conv2d(32, 64, 3, padding=1), layers.ReLU(), layers.MaxPool2d(2),
+            layers.Flatten(), layers.Linear(1024, 10))
     return layers.Sequential(
         layers.Conv2d(3, 6, 5), layers.ReLU(), layers.MaxPool2d(2), layers.Conv2d(6, 16, 5),
         layers.ReLU(), layers.MaxPool2d(2), layers.Flatten(), layers.Linear(400, 120),
@@ -62,7 +68,7 @@ def judge(model, images, labels):
 def steps(arguments, rank, images, labels):
     """Trains for the time budget; returns copies of the model with their times."""
     torch.manual_seed(arguments.seed)
-    model = network()
+    model = network(arguments.network)
     trained = torch.nn.parallel.DistributedDataParallel(model) if arguments.ranks > 1 else model
     optimizer = optimizer_of(arguments, trained.parameters())
     # All ranks draw the same order, and each takes its part.
@@ -112,6 +118,8 @@ def train(rank, arguments):
         torch.distributed.init_process_group("gloo", rank=rank, world_size=arguments.ranks)
     images, labels = read(arguments.data_dir, [f"data_batch_{i}.bin" for i in range(1, 6)])
     tests, expected = read(arguments.data_dir, ["test_batch.bin"])
+    if arguments.validate:
+        tests, expected = images[-VALIDATION:], labels[-VALIDATION:]
     images, labels = images[:-VALIDATION], labels[:-VALIDATION]
     middle = images.mean(0)
     images, tests = images - middle, tests - middle
@@ -147,12 +155,15 @@ def main():
     parser.add_argument("--data_dir")
     parser.add_argument("--out", help="file for the curve")
     parser.add_argument("--export", help="write the network to this ONNX file, and nothing else")
+    parser.add_argument("--network", choices=["lenet", "convolutional"], default="lenet")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--optimizer", choices=["sgd", "momentum", "adam"], default="sgd")
     parser.add_argument("--step_size", type=float, default=0.1)
     parser.add_argument("--batch_size", type=int, default=32)
     parser.add_argument("--time_budget", type=float, default=60)
     parser.add_argument("--target_accuracy", type=float, default=0.65)
+    parser.add_argument("--validate", action="store_true",
+                        help="judge by the points for the choice of a step size")
     parser.add_argument("--slow", type=float, default=1, help="factor by which rank 0 is slower")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--copies", type=int, default=36)
@@ -161,7 +172,7 @@ def main():
     arguments = parser.parse_args()
     if arguments.export:
         torch.manual_seed(arguments.seed)
-        torch.onnx.export(network(), torch.zeros(1, 3, 32, 32), arguments.export,
+        torch.onnx.export(network(arguments.network), torch.zeros(1, 3, 32, 32), arguments.export,
                           input_names=["points"], output_names=["output"],
                           dynamic_axes={"points": {0: "batch"}, "output": {0: "batch"}})
         return

@@ -162,7 +162,6 @@ inline SimRun Draw(const std::uint64_t seed)
   const double part = random.Chance(0.5) ? infinite : random.Uniform(50, 400);
   if (random.Chance(0.3))
     machine.machineBytesPerSecond = random.Uniform(100, 10000) / scale;
-  machine.fairSharing = random.Chance(0.5);
   machine.link = [=](const size_t from, const size_t to)
   {
     SimLink link;

@@ -48,9 +48,6 @@ struct SimMachine
   //! What a machine can send to all others together, and receive from them;
   //! without it every link is as fast as if there were no other.
   double machineBytesPerSecond = std::numeric_limits<double>::infinity();
-  //! Do frames that leave or enter a machine at the same time share that, as TCP
-  //! has it, or do they wait for each other?
-  bool fairSharing = false;
   //! Where to show virtual seconds while they pass, for callbacks; or null.
   double* clock = nullptr;
 

@@ -44,8 +44,7 @@ class Simulation
       random(Mix(machine.seed, 1)),
       network(clock, machine.Machines(ranks), machine.window,
           machine.machineBytesPerSecond, Mix(machine.seed, 2),
-          [this](const size_t rank) { Wake(rank); }, machine.vectorBytes,
-          machine.fairSharing && std::isfinite(machine.machineBytesPerSecond)),
+          [this](const size_t rank) { Wake(rank); }, machine.vectorBytes),
       seats(ranks)
   {
     for (size_t i = 0; i < ranks; ++i)
@@ -346,8 +345,9 @@ class Simulation
     }
     if (action == Action::Pause)
       WakeAfterPause(rank);
-    seat.port->SetAttentive(true);
+    // In this order: what it notices now wakes it.
     Rest(rank, seat.driver->MayLeave(*seat.port));
+    seat.port->SetAttentive(true);
   }
 
   //! A frame has been applied.

@@ -54,10 +54,9 @@ struct PlanCluster
   //! to all others together, and receive from them.
   double latency = 50e-6;
   double bytesPerSecond = 125e6;
-  //! Messages that are longer wait until their receiver looks for them, and then
-  //! leave in parts whenever their sender does; as those of Open MPI over TCP.
-  double handshakeBytes = 65536;
-  double partBytes = 3 * 131072;
+  //! What MPI and TCP take of a frame at once.  The rest leaves in such parts:
+  //! the receiver has to look for messages before, and the sender for each.
+  double bufferBytes = 2.5e6;
   //! Do ranks share cores?
   bool crowded = false;
 };

@@ -117,7 +117,6 @@ DASGD_INLINE SimMachine PlanMachine(const PlanModel& model,
   machine.computeSpread = model.gradientSpread;
   machine.machines = plan::Machines(cluster, ranks);
   machine.machineBytesPerSecond = cluster.bytesPerSecond;
-  machine.fairSharing = true;
   machine.applySeconds = model.applySeconds;
   machine.relaySeconds = model.applySeconds;
   // A message is taken by whoever looks for it.
@@ -127,18 +126,12 @@ DASGD_INLINE SimMachine PlanMachine(const PlanModel& model,
         model.messageSeconds;
   }
   machine.sendSeconds = model.messageSeconds;
-  machine.link = [cluster, machines = machine.machines](const size_t from,
+  SimLink between;
+  between.latency = cluster.latency;
+  between.handshakeBytes = between.partBytes = cluster.bufferBytes;
+  machine.link = [between, machines = machine.machines](const size_t from,
       const size_t to)
-  {
-    SimLink link;
-    if (machines[from] != machines[to])
-    {
-      link.latency = cluster.latency;
-      link.handshakeBytes = cluster.handshakeBytes;
-      link.partBytes = cluster.partBytes;
-    }
-    return link;
-  };
+  { return (machines[from] != machines[to]) ? between : SimLink(); };
   return machine;
 }
 

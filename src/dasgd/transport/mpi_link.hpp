@@ -34,6 +34,20 @@ struct MpiLink
   //! Frames up to this size are copied by MPI when they are sent.
   static constexpr size_t smallBytes = size_t(1) << 15;
 
+  /**
+   * The most bytes of a message, if the longest frame has so many.  MPI delivers
+   * short messages at once; long ones are announced first, and a rank that
+   * computes answers a gradient later.  So a frame is sent in short messages,
+   * unless those were so many that to ask for all of them would take long.
+   */
+  static size_t MessageBytes(const size_t frameBytes)
+  {
+    // What Open MPI delivers at once over TCP is 64 kB with its header.
+    const size_t atOnce = 60000;
+    // MPI counts bytes in an int.
+    return (frameBytes <= 1024 * atOnce) ? atOnce : size_t(1) << 30;
+  }
+
   struct Slot
   {
     Buffer buffer;
@@ -72,10 +86,10 @@ struct MpiLink
   { return underWay < slots.size() && sent - confirmed < slots.size(); }
 
   /**
-   * Send a frame; call only if there is room.  In synchronous mode it completes
-   * once the receiver has matched it, and all before it.  That takes a message
-   * in return; of small frames, one in a window is enough to bound those that
-   * are under way.
+   * Send a frame; call only if there is room.  If its last message is sent in
+   * synchronous mode, it completes once the receiver has matched it, and all
+   * before it.  That takes a message in return; of small frames, one in a window
+   * is enough to bound those that are under way.
    */
   void Send(Slot& slot, const size_t bytes)
   {
@@ -86,9 +100,10 @@ struct MpiLink
     // As many messages as the receiver expects, even if they are empty.
     for (size_t i = 0; i < slot.requests.size(); ++i)
     {
-      mpi::Check((confirms ? MPI_Issend : MPI_Isend)(slot.buffer.Bytes() +
+      const bool synchronous = confirms && i + 1 == slot.requests.size();
+      mpi::Check((synchronous ? MPI_Issend : MPI_Isend)(slot.buffer.Bytes() +
           Begin(i, bytes), Length(i, bytes), MPI_BYTE, peer, tag, comm,
-          &slot.requests[i]), confirms ? "MPI_Issend" : "MPI_Isend");
+          &slot.requests[i]), synchronous ? "MPI_Issend" : "MPI_Isend");
     }
   }
 

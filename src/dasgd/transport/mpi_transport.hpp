@@ -37,9 +37,9 @@ struct MpiTransportOptions
   bool crowded = true;
   //! Does a rank that waits poll for frames without sleeping?
   bool alert = false;
-  //! Frames that are longer are sent in several messages, since MPI counts
-  //! their bytes in an int.
-  size_t messageBytes = size_t(1) << 30;
+  //! Frames that are longer are sent in several messages; 0 to choose the
+  //! length (see MpiLink::MessageBytes()).
+  size_t messageBytes = 0;
 };
 
 /**
@@ -268,8 +268,7 @@ class MpiTransport
   const MpiCommunicator& comm;
   BufferPool& pool;
   Options options;
-  //! Messages that a frame is sent in, and scratch for their receipt.
-  size_t messages;
+  //! One for each message of a frame: scratch for its receipt.
   std::vector<MPI_Status> statuses;
   //! Where the pool has its buffers if frames are lent.  They must not be used
   //! after the transport is gone.

@@ -28,17 +28,18 @@ DASGD_INLINE MpiTransport::MpiTransport(const MpiCommunicator& comm,
     comm(comm),
     pool(pool),
     options(options),
-    messages(std::max<size_t>(1, (pool.BufferBytes() +
-        options.messageBytes - 1) / options.messageBytes)),
-    statuses(messages),
     backoff(options.alert ? Backoff::Yield : Backoff::Sleep)
 {
+  const size_t messageBytes = (options.messageBytes > 0) ?
+      options.messageBytes : MpiLink::MessageBytes(pool.BufferBytes());
+  statuses.resize(std::max<size_t>(1,
+      (pool.BufferBytes() + messageBytes - 1) / messageBytes));
   for (const size_t peer : sendTo)
-    senders.emplace_back(comm.Handle(), peer, window, messages,
-        options.messageBytes);
+    senders.emplace_back(comm.Handle(), peer, window, statuses.size(),
+        messageBytes);
   for (const size_t peer : receiveFrom)
-    receivers.emplace_back(comm.Handle(), peer, window, messages,
-        options.messageBytes);
+    receivers.emplace_back(comm.Handle(), peer, window, statuses.size(),
+        messageBytes);
   try
   {
     Share(options.buffers, window);

@@ -70,10 +70,10 @@ struct SimLink
   double latency = 0;
   double jitter = 0;
   double bytesPerSecond = 1e300;
-  //! Longer frames are announced, and leave once the receiver has agreed.  Either
-  //! rank answers when it looks for messages next.
+  //! Of longer frames so many bytes leave at once, and the rest when the receiver
+  //! has agreed.  Either rank answers when it looks for messages next.
   double handshakeBytes = std::numeric_limits<double>::infinity();
-  //! Of such a frame, so many bytes leave at a time, and the next ones when its
+  //! Of that rest, so many bytes leave at a time, and the next ones when the
   //! sender looks for messages again.
   double partBytes = std::numeric_limits<double>::infinity();
 };
@@ -81,7 +81,8 @@ struct SimLink
 /**
  * The links between all ranks.  Each keeps the order of its frames; different
  * links do not.  As with synchronous sends of MPI, a sender gets its slot back
- * when the receiver has a receive posted for the frame.
+ * when the receiver has a receive posted for the frame; of a frame that was
+ * announced, when the receiver has agreed and the rest has left.
  */
 class SimNetwork
 {
@@ -95,8 +96,6 @@ class SimNetwork
    *     together, and receive from them.
    * @param wake Called with a rank for which something has changed.
    * @param vectorBytes Bytes that each frame is longer than it is here.
-   * @param fair Do frames that leave or enter a machine at the same time share
-   *     its bandwidth, as TCP has it, or do they wait for each other?
    */
   SimNetwork(SimClock& clock,
              const std::vector<size_t>& machines,
@@ -104,8 +103,7 @@ class SimNetwork
              const double machineBytesPerSecond,
              const std::uint64_t seed,
              std::function<void(size_t)> wake,
-             const size_t vectorBytes = 0,
-             const bool fair = false);
+             const size_t vectorBytes = 0);
 
   /**
    * Open the links of one rank.
@@ -191,19 +189,13 @@ class SimNetwork
       Buffer buffer;
       size_t from;
       size_t link;
+      //! What was sent, until the sender has its slot back.
       Buffer held;
+      bool underWay;
       //! Bytes that have not left yet.
       double left;
     };
     using FramePointer = std::shared_ptr<Frame>;
-
-    //! A frame, or a part of one, that has left its rank.
-    struct Part
-    {
-      FramePointer frame;
-      double bytes;
-      bool last;
-    };
 
     struct Sender
     {
@@ -213,13 +205,6 @@ class SimNetwork
       double lastArrival = 0;
       //! Frames that wait for the receiver to agree.
       size_t announced = 0;
-      //! With fair sharing: what is on the link, of which the first moves.
-      std::deque<Part> parts;
-      double left = 0;
-      double rate = 0;
-      double since = 0;
-      //! How often the end of the first has been foretold.
-      std::uint64_t version = 0;
     };
 
     struct Receiver
@@ -230,16 +215,18 @@ class SimNetwork
       std::deque<Frame> matched;
     };
 
-    //! A frame leaves now, or so many bytes of it; false if that is not all.
-    bool Transmit(const FramePointer& frame,
-                  const double most = std::numeric_limits<double>::infinity());
-    //! It is here.
+    //! So many bytes leave now.
+    void Transmit(Sender& sender,
+                  const double bytes,
+                  std::function<void()> arrived);
+    //! So many bytes of a frame leave now; false if that is not all of it.
+    bool TransmitFrame(const FramePointer& frame, const double most);
+    //! Agree to a frame that was announced here.
+    void Agree(const FramePointer& frame);
+    //! The slot of a frame that this rank has sent is free again.
+    void Free(Frame& frame);
+    //! A frame is here.
     void Arrive(const FramePointer& frame);
-
-    //! With fair sharing: the first part of a link begins to move, and it is
-    //! through.
-    void BeginPart(Sender& sender);
-    void EndPart(Sender& sender, const std::uint64_t version);
 
     //! Let posted receives take what has arrived, and free the senders' slots.
     void Match(Receiver& receiver);
@@ -264,13 +251,7 @@ class SimNetwork
   {
     double sendsUntil = 0;
     double receivesUntil = 0;
-    //! With fair sharing: links on which something moves.
-    std::vector<std::pair<Port*, Port::Sender*>> sends, receives;
   };
-
-  //! Links have begun or ended to move something between two machines: what moves
-  //! there has other rates from now on.
-  void Share(const size_t here, const size_t there);
 
   SimClock& clock;
   std::vector<size_t> machines;
@@ -281,7 +262,6 @@ class SimNetwork
   Random random;
   std::function<void(size_t)> wake;
   size_t vectorBytes;
-  bool fair;
   std::deque<Port> ports;
 };
 

@@ -50,13 +50,12 @@ DASGD_INLINE SimNetwork::SimNetwork(SimClock& clock,
                                     const double machineBytesPerSecond,
                                     const std::uint64_t seed,
                                     std::function<void(size_t)> wake,
-                                    const size_t vectorBytes,
-                                    const bool fair) :
+                                    const size_t vectorBytes) :
     clock(clock), machines(machines),
     adapters(*std::max_element(machines.begin(), machines.end()) + 1),
     window(window), machineBytesPerSecond(machineBytesPerSecond),
     random(seed), wake(std::move(wake)), vectorBytes(vectorBytes),
-    fair(fair), ports(machines.size())
+    ports(machines.size())
 { /* Nothing to do. */ }
 
 DASGD_INLINE SimNetwork::Port& SimNetwork::Open(
@@ -90,17 +89,18 @@ DASGD_INLINE void SimNetwork::Port::Send(const size_t link,
   sentAway += (network->machines[rank] != network->machines[sender.peer]);
   // The message is a copy; the buffer stays taken until it is matched.
   auto frame = std::make_shared<Frame>(Frame{ Buffer(bytes), rank, link,
-      std::move(buffer), double(bytes + network->vectorBytes) });
+      std::move(buffer), true, double(bytes + network->vectorBytes) });
   std::memcpy(frame->buffer.Bytes(), frame->held.Bytes(), bytes);
   // None overtakes one that was announced.
-  if (frame->left <= sender.link.handshakeBytes &&
-      sender.announced == 0)
+  if (frame->left <= sender.link.handshakeBytes && sender.announced == 0)
   {
-    Transmit(frame);
+    TransmitFrame(frame, frame->left);
     return;
   }
   ++sender.announced;
-  network->clock.After(sender.link.latency, [this, frame]()
+  const double first = std::min(frame->left, sender.link.handshakeBytes);
+  frame->left -= first;
+  Transmit(sender, first, [this, frame]()
   {
     Port& peer = network->ports[senders[frame->link].peer];
     peer.announced.push_back(frame);
@@ -109,19 +109,32 @@ DASGD_INLINE void SimNetwork::Port::Send(const size_t link,
   });
 }
 
+DASGD_INLINE void SimNetwork::Port::Agree(const FramePointer& frame)
+{
+  Port& from = network->ports[frame->from];
+  auto agreed = [&from, frame]()
+  {
+    from.agreed.push_back(frame);
+    if (from.attentive)
+      from.Progress();
+  };
+  // The answer waits behind what is on its way in that direction.
+  for (Sender& sender : senders)
+  {
+    if (sender.peer == frame->from)
+    {
+      Transmit(sender, 0, std::move(agreed));
+      return;
+    }
+  }
+  network->clock.After(from.senders[frame->link].link.latency,
+      std::move(agreed));
+}
+
 DASGD_INLINE void SimNetwork::Port::Progress()
 {
   for (const FramePointer& frame : announced)
-  {
-    Port& from = network->ports[frame->from];
-    network->clock.After(from.senders[frame->link].link.latency,
-        [&from, frame]()
-    {
-      from.agreed.push_back(frame);
-      if (from.attentive)
-        from.Progress();
-    });
-  }
+    Agree(frame);
   announced.clear();
   std::vector<FramePointer> rest;
   for (const FramePointer& frame : agreed)
@@ -130,39 +143,46 @@ DASGD_INLINE void SimNetwork::Port::Progress()
     // One after the other on each link.
     const bool first = std::none_of(rest.begin(), rest.end(),
         [&](const FramePointer& other) { return other->link == frame->link; });
-    if (first && Transmit(frame, attentive ?
+    if (first && TransmitFrame(frame, attentive ?
         std::numeric_limits<double>::infinity() : sender.link.partBytes))
+    {
       --sender.announced;
+      Free(*frame);
+    }
     else
       rest.push_back(frame);
   }
   agreed.swap(rest);
 }
 
-DASGD_INLINE bool SimNetwork::Port::Transmit(const FramePointer& frame,
-                                             const double most)
+DASGD_INLINE bool SimNetwork::Port::TransmitFrame(const FramePointer& frame,
+                                                  const double most)
 {
-  Sender& sender = senders[frame->link];
   const double bytes = std::min(frame->left, most);
   frame->left -= bytes;
-  if (network->fair && network->machines[rank] !=
-      network->machines[sender.peer])
+  const bool last = (frame->left == 0);
+  Transmit(senders[frame->link], bytes, [this, frame, last]()
   {
-    sender.parts.push_back(Part{ frame, bytes, frame->left == 0 });
-    if (sender.parts.size() == 1)
-      BeginPart(sender);
-    return frame->left == 0;
-  }
+    if (last)
+      network->ports[senders[frame->link].peer].Arrive(frame);
+  });
+  return last;
+}
+
+DASGD_INLINE void SimNetwork::Port::Transmit(Sender& sender,
+                                             const double bytes,
+                                             std::function<void()> arrived)
+{
+  const size_t here = network->machines[rank];
+  const size_t there = network->machines[sender.peer];
   double begin = network->clock.Now();
   const double delay = sender.link.latency +
       sender.link.jitter * network->random.Uniform();
   const double onLink = bytes / sender.link.bytesPerSecond;
   double arrival = begin + delay + onLink;
-  const size_t here = network->machines[rank];
-  const size_t there = network->machines[sender.peer];
   if (here != there && std::isfinite(network->machineBytesPerSecond))
   {
-    // One frame after the other leaves this machine, and enters the other, in
+    // One part after the other leaves this machine, and enters the other, in
     // the order in which they were sent.
     const double takes = bytes / network->machineBytesPerSecond;
     double& sendsUntil = network->adapters[here].sendsUntil;
@@ -173,78 +193,18 @@ DASGD_INLINE bool SimNetwork::Port::Transmit(const FramePointer& frame,
         receivesUntil + takes);
     receivesUntil = arrival;
   }
-  arrival = std::max(sender.lastArrival, arrival);
-  sender.lastArrival = arrival;
-  if (frame->left > 0)
-    return false;
-  network->clock.At(arrival, [this, frame]()
-  { network->ports[senders[frame->link].peer].Arrive(frame); });
-  return true;
+  sender.lastArrival = std::max(sender.lastArrival, arrival);
+  network->clock.At(sender.lastArrival, std::move(arrived));
 }
 
-DASGD_INLINE void SimNetwork::Port::BeginPart(Sender& sender)
+DASGD_INLINE void SimNetwork::Port::Free(Frame& frame)
 {
-  const size_t here = network->machines[rank];
-  const size_t there = network->machines[sender.peer];
-  sender.left = sender.parts.front().bytes;
-  sender.rate = 0;
-  sender.since = network->clock.Now();
-  network->adapters[here].sends.emplace_back(this, &sender);
-  network->adapters[there].receives.emplace_back(this, &sender);
-  network->Share(here, there);
-}
-
-DASGD_INLINE void SimNetwork::Share(const size_t here, const size_t there)
-{
-  const double now = clock.Now();
-  const auto share = [&](const std::pair<Port*, Port::Sender*>& moving)
-  {
-    Port& port = *moving.first;
-    Port::Sender& sender = *moving.second;
-    const double sends = double(adapters[machines[port.rank]].sends.size());
-    const double receives = double(adapters[machines[sender.peer]].receives
-        .size());
-    const double rate = std::min(sender.link.bytesPerSecond,
-        machineBytesPerSecond / std::max(sends, receives));
-    if (rate == sender.rate)
-      return;
-    sender.left -= sender.rate * (now - sender.since);
-    sender.since = now;
-    sender.rate = rate;
-    const std::uint64_t version = ++sender.version;
-    clock.After(std::max(0.0, sender.left) / rate, [&port, &sender, version]()
-    { port.EndPart(sender, version); });
-  };
-  for (const auto& moving : adapters[here].sends)
-    share(moving);
-  for (const auto& moving : adapters[there].receives)
-    share(moving);
-}
-
-DASGD_INLINE void SimNetwork::Port::EndPart(Sender& sender,
-                                            const std::uint64_t version)
-{
-  if (version != sender.version)
-    return; // Its rate has changed since.
-  const Part part = sender.parts.front();
-  sender.parts.pop_front();
-  const size_t here = network->machines[rank];
-  const size_t there = network->machines[sender.peer];
-  for (auto* moving : { &network->adapters[here].sends,
-      &network->adapters[there].receives })
-  {
-    moving->erase(std::find(moving->begin(), moving->end(),
-        std::make_pair(this, &sender)));
-  }
-  network->Share(here, there);
-  if (!sender.parts.empty())
-    BeginPart(sender);
-  if (!part.last)
+  if (!frame.underWay)
     return;
-  sender.lastArrival = std::max(sender.lastArrival, network->clock.Now() +
-      sender.link.latency + sender.link.jitter * network->random.Uniform());
-  network->clock.At(sender.lastArrival, [this, part]()
-  { network->ports[senders[part.frame->link].peer].Arrive(part.frame); });
+  frame.underWay = false;
+  --senders[frame.link].underWay;
+  pool->Give(std::move(frame.held));
+  network->wake(rank);
 }
 
 DASGD_INLINE void SimNetwork::Port::Arrive(const FramePointer& frame)
@@ -268,11 +228,8 @@ DASGD_INLINE void SimNetwork::Port::Match(Receiver& receiver)
   {
     Frame frame = std::move(receiver.arrived.front());
     receiver.arrived.pop_front();
-    Port& from = network->ports[frame.from];
-    --from.senders[frame.link].underWay;
-    from.pool->Give(std::move(frame.held));
+    network->ports[frame.from].Free(frame);
     receiver.matched.push_back(std::move(frame));
-    network->wake(from.rank);
   }
 }
 
