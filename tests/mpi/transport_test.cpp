@@ -12,6 +12,7 @@
 #include <dasgd/transport/mpi_transport.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -291,6 +292,53 @@ TEST_CASE("A frame that has come is found by the first look", "[transport]")
     CHECK(found == rounds);
   if (sends)
     unlink(path.c_str());
+}
+
+// Over TCP; in shared memory, MPI has other ways.
+TEST_CASE("A long frame needs no answer of a sender that computes",
+    "[.tcp]")
+{
+  const MpiCommunicator comm(MPI_COMM_WORLD);
+  REQUIRE(comm.Size() == 2);
+  const bool sends = (comm.Rank() == 0);
+  // By this the sender learns that the frame is there, without a call of MPI,
+  // which would make progress with it.
+  const std::string path = "/tmp/dasgd_transport_test." + std::to_string(
+      comm.Gather(std::uint64_t(getpid()))[0]);
+  if (sends)
+    REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  const size_t bytes = 150000;
+  BufferPool pool(bytes);
+  MpiTransport transport(comm,
+      sends ? std::vector<size_t>{1} : std::vector<size_t>{},
+      sends ? std::vector<size_t>{} : std::vector<size_t>{0}, window, pool,
+      WayOptions(1, window));
+  if (sends)
+  {
+    Send(transport, pool, 0, Label{ 0, 1, 0, bytes });
+    std::ifstream(path).get();
+    unlink(path.c_str());
+    while (!transport.Delivered())
+      transport.Wait();
+  }
+  else
+  {
+    bool found = false;
+    const auto look = [&]()
+    {
+      found = transport.Receive([](const std::uint8_t*, size_t, size_t) { });
+      if (!found)
+        transport.Wait();
+    };
+    const auto end = std::chrono::steady_clock::now() +
+        std::chrono::seconds(20);
+    while (!found && std::chrono::steady_clock::now() < end)
+      look();
+    CHECK(found);
+    std::ofstream(path) << 'x' << std::flush;
+    while (!found)
+      look();
+  }
 }
 
 TEST_CASE("A transport without links has nothing to wait for", "[transport]")
