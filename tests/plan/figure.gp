@@ -16,10 +16,10 @@ set ylabel "over MPI" offset 1
 set style fill transparent solid 0.15 noborder
 
 set title "Gradients in a second"
-set xtics (20, 40, 80)
-set ytics (20, 40, 80)
-set xrange [20:150]
-set yrange [20:150]
+set xtics (4, 8, 20, 40, 80)
+set ytics (4, 8, 20, 40, 80)
+set xrange [3:150]
+set yrange [3:150]
 plot '+' using 1:($1 * 0.9):($1 * 1.1) with filledcurves lc rgb "#4477aa" title "± 10 %", \
   x with lines lc rgb "#4477aa" notitle, \
   rows using "gradients_per_second_planned":"gradients_per_second" with points pt 7 ps 0.8 lc rgb "#222222" notitle
