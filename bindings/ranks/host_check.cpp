@@ -51,8 +51,20 @@ bool IsHere(const std::string& name)
 
 } // namespace
 
+std::string HostCheckText(const Host& host)
+{
+  std::string text;
+  for (const std::string& word : Agent())
+    text += word + " ";
+  return text + host.name + " true";
+}
+
 std::vector<Host> HostsThatAnswer(const std::vector<Host>& hosts)
 {
+  // In an allocation of Slurm, mpirun starts by srun, and Slurm itself looks
+  // after its nodes.
+  if (std::getenv("SLURM_JOB_ID") && !std::getenv("OMPI_MCA_plm_rsh_agent"))
+    return hosts;
   const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   SpawnSettings settings;
   settings.in = settings.out = settings.error = nowhere;

@@ -127,7 +127,8 @@ Allocation RankSource::Read(std::string& problem)
     std::string word;
     file >> word;
     wanted.ranks = WholeNumber(word);
-    if (wanted.ranks == 0)
+    // None is a number, too: the program waits then.
+    if (wanted.ranks == 0 && word != "0")
       problem = "it holds '" + word + "' in place of a number of ranks";
   }
   if (settings.elastic && settings.most > 0)

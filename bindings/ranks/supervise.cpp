@@ -232,18 +232,22 @@ void Supervisor::LeaveOutDeadHosts()
   if (allocation.hosts.size() == all.size())
     return;
   size_t slots = 0;
-  std::string missing;
+  std::string missing, check;
   for (const Host& host : all)
   {
-    if (std::find(allocation.hosts.begin(), allocation.hosts.end(), host) ==
+    if (std::find(allocation.hosts.begin(), allocation.hosts.end(), host) !=
         allocation.hosts.end())
-      missing += (missing.empty() ? "" : ", ") + host.name;
-    else
+    {
       slots += host.slots;
+      continue;
+    }
+    missing += (missing.empty() ? "" : ", ") + host.name;
+    if (check.empty())
+      check = HostCheckText(host);
   }
   allocation.ranks = std::min(allocation.ranks, slots);
-  Say("without " + missing + ", which cannot be reached: " +
-      RanksText(allocation.ranks));
+  Say("without " + missing + ", which cannot be reached (\"" + check +
+      "\" fails): " + RanksText(allocation.ranks));
 }
 
 std::string Supervisor::CheckpointText() const

@@ -2171,8 +2171,18 @@ def elastic(folder):
             before = checkpoint()
             expect(await_event(lambda: checkpoint() > before, 30),
                    "a new checkpoint of %d ranks" % number)
-        # What cannot be read changes nothing; too few wait, too many are not
-        # started.
+        # With none it waits.
+        write(path + ".new", "0\n")
+        os.rename(path + ".new", path)
+        expect(await_event(lambda: ranks() == 0 and b"waiting for more" in
+                           content(folder, "said"), 30), "no rank")
+        write(path + ".new", "1\n")
+        os.rename(path + ".new", path)
+        expect(await_event(lambda: ranks() == 1, 30), "1 rank again")
+        before = checkpoint()
+        expect(await_event(lambda: checkpoint() > before, 30),
+               "that it goes on after a pause")
+        # What cannot be read changes nothing; too many are not started.
         write(path + ".new", "many\n")
         os.rename(path + ".new", path)
         expect(await_event(lambda: b"many" in content(folder, "said"), 30),
@@ -2205,7 +2215,9 @@ def elastic(folder):
             "dasgd: ranks: it holds 'many' in place of a number of ranks; it "
             "stays at 1 rank"] and
         sum("rank 2 died (signal 9, Killed)" in line for line in said) == 1 and
-        len(said) == 5, "a line on each change", result)
+        sum("0 ranks, fewer than --min_ranks 1; waiting" in line
+            for line in said) == 1 and
+        len(said) == 6, "a line on each change", result)
     report = json.loads(content(folder, "report.json"))
     expect(report["points"] == 600 * TRAIN and report["resumed"],
            "every point of every epoch", result)
@@ -2290,7 +2302,8 @@ def unreachable(folder):
         del os.environ["OMPI_MCA_plm_rsh_agent"]
         del os.environ["HYDRA_LAUNCHER_EXEC"]
     expect(result.status == 0 and result.err == "dasgd: without lost, which "
-           "cannot be reached: 2 ranks\n", "the rest", result)
+           "cannot be reached (\"%s lost true\" fails): 2 ranks\n" % agent,
+           "the rest", result)
     report = json.loads(content(folder, "report.json"))
     expect(report["ranks"] == 2, "two ranks", result)
 

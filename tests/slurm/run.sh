@@ -137,7 +137,7 @@ submits()
   done
   shift
   number="$(sbatch --parsable --output=output "${options[@]}" \
-    "$folder/requeue.sbatch" "$@")" || failed "sbatch has status $?"
+    "$folder/../../examples/cluster/requeue.sbatch" "$@")" || failed "sbatch has status $?"
 }
 
 # points <text>: in each line with this text, after how many points it was.
