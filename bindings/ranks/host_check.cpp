@@ -21,8 +21,9 @@ namespace cli {
 
 namespace {
 
-//! The words by which mpirun starts something on another machine.
-std::vector<std::string> Agent()
+//! The words by which mpirun starts something on another machine, if the user
+//! has named any.
+std::vector<std::string> NamedAgent()
 {
   for (const char* name : { "OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent",
       "HYDRA_LAUNCHER_EXEC" })
@@ -36,7 +37,15 @@ std::vector<std::string> Agent()
       words.push_back(word);
     return words;
   }
-  return { "ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5" };
+  return { };
+}
+
+//! The same, or ssh.
+std::vector<std::string> Agent()
+{
+  const std::vector<std::string> named = NamedAgent();
+  return !named.empty() ? named : std::vector<std::string>{ "ssh", "-o",
+      "BatchMode=yes", "-o", "ConnectTimeout=5" };
 }
 
 //! Is it this machine?
@@ -63,7 +72,7 @@ std::vector<Host> HostsThatAnswer(const std::vector<Host>& hosts)
 {
   // In an allocation of Slurm, mpirun starts by srun, and Slurm itself looks
   // after its nodes.
-  if (std::getenv("SLURM_JOB_ID") && !std::getenv("OMPI_MCA_plm_rsh_agent"))
+  if (std::getenv("SLURM_JOB_ID") && NamedAgent().empty())
     return hosts;
   const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   SpawnSettings settings;

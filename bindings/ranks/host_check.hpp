@@ -17,7 +17,7 @@ namespace cli {
  * Those machines on which a command can be started, the way mpirun would start
  * it: by ssh, or by what OMPI_MCA_plm_rsh_agent or HYDRA_LAUNCHER_EXEC names.
  * All are asked at the same time, and given ten seconds.  Within an allocation
- * of Slurm none is asked.
+ * of Slurm none is asked, unless such an agent is named.
  */
 std::vector<Host> HostsThatAnswer(const std::vector<Host>& hosts);
 

@@ -93,7 +93,7 @@ struct CommonError : std::runtime_error
 
 //! Do something that may fail on some of the ranks; then it fails on all.
 template<typename ActionType>
-void Together(const dasgd::MpiCommunicator& comm, ActionType&& action)
+void OnAllRanks(const dasgd::MpiCommunicator& comm, ActionType&& action)
 {
   std::string error;
   try
@@ -123,7 +123,7 @@ WordLists FindWords(const dasgd::MpiCommunicator& comm,
 {
   std::unique_ptr<WordLists> lists;
   std::string summary;
-  Together(comm, [&]()
+  OnAllRanks(comm, [&]()
   {
     lists = std::make_unique<WordLists>(settings.folder, settings.testShare);
     for (const Language& language : lists->Languages())
@@ -133,18 +133,25 @@ WordLists FindWords(const dasgd::MpiCommunicator& comm,
     }
   });
   const std::vector<std::string> all = comm.Gather(summary);
+  const std::vector<std::uint64_t> words = comm.Gather(lists->Training());
   for (size_t i = 1; i < all.size(); ++i)
   {
     if (all[i] != all[0])
     {
-      throw CommonError("the word lists in " + settings.folder + " of rank " +
-          std::to_string(i) + " are not those of rank 0");
+      throw CommonError("the word lists in " + settings.folder + " differ: "
+          "rank " + std::to_string(i) + " has " + std::to_string(words[i]) +
+          " words to train with, rank 0 has " + std::to_string(words[0]) +
+          "; copy the same lists to all machines");
     }
   }
-  const std::uint64_t words = lists->Training();
-  if (words < comm.Size() || (settings.points != 0 &&
-      settings.points < comm.Size()))
-    throw CommonError("there are fewer words to train with than ranks");
+  const std::uint64_t wanted = (settings.points == 0) ? words[0] :
+      std::min(settings.points, words[0]);
+  if (wanted < comm.Size())
+  {
+    throw CommonError("there are " + std::to_string(wanted) + " words to train "
+        "with for " + std::to_string(comm.Size()) + " ranks; use fewer ranks, "
+        "or more words");
+  }
   if (lists->Test() == 0)
     throw CommonError("there are no words to test; increase --test_share");
   return std::move(*lists);
@@ -364,7 +371,7 @@ void JudgeCopies(const dasgd::MpiCommunicator& comm,
     Line("seconds to target", "not reached (", settings.targetAccuracy, " %)");
   if (settings.curve.empty())
     return;
-  Together(comm, [&]()
+  OnAllRanks(comm, [&]()
   {
     if (comm.Rank() == 0 && !(std::ofstream(settings.curve) << rows).flush())
       throw std::runtime_error("cannot write " + settings.curve);
@@ -374,7 +381,7 @@ void JudgeCopies(const dasgd::MpiCommunicator& comm,
 void LearnLanguages(const dasgd::MpiCommunicator& comm,
                     const Settings& settings)
 {
-  Together(comm, [&]() { dasgd::WireFormat format(settings.format); });
+  OnAllRanks(comm, [&]() { dasgd::WireFormat format(settings.format); });
   arma::arma_rng::set_seed(settings.seed);
 
   const Clock::time_point begin = Clock::now();
@@ -383,7 +390,7 @@ void LearnLanguages(const dasgd::MpiCommunicator& comm,
   const std::uint64_t words = (settings.points == 0) ? lists.Training() :
       std::min(settings.points, lists.Training());
   Points train, test;
-  Together(comm, [&]()
+  OnAllRanks(comm, [&]()
   {
     train = ReadPoints(lists, { false, lists.Training(), words, comm.Rank(),
         comm.Size() }, settings.features, settings.letters);

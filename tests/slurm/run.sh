@@ -137,7 +137,8 @@ submits()
   done
   shift
   number="$(sbatch --parsable --output=output "${options[@]}" \
-    "$folder/../../examples/cluster/requeue.sbatch" "$@")" || failed "sbatch has status $?"
+    "$folder/../../examples/cluster/requeue.sbatch" "$@")" ||
+    failed "sbatch has status $?"
 }
 
 # points <text>: in each line with this text, after how many points it was.
@@ -214,6 +215,25 @@ salloc_mpirun()
   begin salloc_mpirun
   one_training "salloc, mpirun" "2 machines of 2 ranks" \
     salloc -N 2 -n 4 --ntasks-per-node=2 "$mpiexec"
+}
+
+# Nodes are not asked by ssh, which need not be there.
+salloc_elastic()
+{
+  begin salloc_elastic
+  printf 'node%d slots=1\n' 1 2 > hosts
+  starts salloc --kill-command=TERM -N 2 -n 2 "$program" "${data[@]}" \
+    --epochs 20 --report_file report.json --output_model_file model.bin \
+    --checkpoint_file state.checkpoint --elastic --hostfile hosts
+  if ! ends "$patience"; then
+    failed "salloc, --elastic: not finished after $patience s"
+  elif [ "$status" -ne 0 ] || [ "$(report ranks)" != 2 ]; then
+    failed "salloc, --elastic: status $status, $(report ranks) ranks"
+  elif ! good_model; then
+    failed "salloc, --elastic: the model has an accuracy of '$(accuracy)' %"
+  else
+    ok "salloc, --elastic --hostfile: 2 ranks"
+  fi
 }
 
 # c. In ways that Open MPI does not know.
@@ -373,7 +393,7 @@ mkdir "$scratch/bin"
 ln -s "$program" "$scratch/bin/mlpack_dasgd_softmax_regression"
 PATH="$scratch/bin:$PATH"
 
-cases=(srun_pmix salloc_mpirun srun_without_pmix killed_rank
+cases=(srun_pmix salloc_mpirun salloc_elastic srun_without_pmix killed_rank
   killed_rank_without_k requeued requeued_after_kill warned)
 [ "$long" = no ] || cases+=(time_limit lost_node)
 for case in "${cases[@]}"; do
