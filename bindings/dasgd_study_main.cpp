@@ -23,6 +23,7 @@
 #include <study/read_data.hpp>
 #include <study/run.hpp>
 #include <study/same_file.hpp>
+#include <study/page.hpp>
 #include <study/study.hpp>
 #include <study/tasks.hpp>
 
@@ -77,11 +78,13 @@ BINDING_LONG_DESC(
     "'dpsgd', 'adpsgd' and 'swift', which average with neighbours; 'local', "
     "which averages from time to time, and 'diloco', which then steps with "
     "momentum ('local:16', 'swift:4' and 'diloco:100' after that many steps); "
-    "'dasgd_momentum', 'dasgd_adam', 'allreduce_momentum' and 'allreduce_adam', "
-    "which take the steps of these optimizers; and, in one process, 'sgd', "
-    "which is serial SGD, 'momentum', 'adam', and 'threads', which is serial "
-    "SGD whose matrix products may use all cores.  Momentum is 0.9, and tries a "
-    "tenth of the step sizes; Adam tries a hundredth."
+    "'dasgd_momentum', 'dasgd_adam', 'allreduce_momentum', 'allreduce_adam', "
+    "'ps_momentum', 'local_momentum' and 'adpsgd_momentum', which take the "
+    "steps of these optimizers; and, in one process, 'sgd', which is serial "
+    "SGD, 'momentum', 'adam', 'threads' and 'threads_momentum', which are "
+    "serial SGD whose matrix products may use all cores, and 'parallel', "
+    "which is ensmallen's ParallelSGD, for 'logistic' and 'softmax'.  Momentum "
+    "is 0.9, and tries a tenth of the step sizes; Adam tries a hundredth."
     "\n\n"
     "Every algorithm gets its own step size.  It tries each of the " +
     PRINT_PARAM_STRING("step_sizes") + " once, on points held out for this, "
@@ -107,6 +110,14 @@ BINDING_LONG_DESC(
     PRINT_PARAM_STRING("timeout") + " becomes a row of the table with the "
     "reason, and the study continues.  Ranks can be slowed down: '0:4' makes "
     "rank 0 take 4 times as long for each gradient."
+    "\n\n"
+    "With " + PRINT_PARAM_STRING("simulate") + ", ranks are not processes but "
+    "run on virtual time, so that a study of 25 ranks needs one core.  "
+    "Gradients and messages are real; how long they take follows from " +
+    PRINT_PARAM_STRING("gradient_seconds") + ", " +
+    PRINT_PARAM_STRING("bandwidth") + " and " + PRINT_PARAM_STRING("latency") +
+    ".  A run of n ranks may take 4 / n of " +
+    PRINT_PARAM_STRING("time_budget") + "."
     "\n\n"
     "All results are kept in " + PRINT_PARAM_STRING("results_dir") + ": "
     "'runs.csv' has a row for each run, and the folder 'curves' has its loss "
@@ -156,11 +167,22 @@ PARAM_DOUBLE_IN("time_budget", "Seconds per run; 0 picks 1, or 2 for 'mlp' "
     "and 5 for 'cnn'.", "", 0.0);
 PARAM_DOUBLE_IN("timeout", "Seconds after which a run that has not ended is "
     "stopped; 0 picks one minute plus ten times the time budget.", "", 0.0);
+PARAM_FLAG("simulate", "Simulate the ranks on virtual time.", "");
+PARAM_DOUBLE_IN("gradient_seconds", "With --simulate, seconds that a gradient "
+    "takes; 0 measures it.", "", 0.0);
+PARAM_DOUBLE_IN("bandwidth", "With --simulate, what a machine can send to all "
+    "others together, in Mbit/s.", "", 1000.0);
+PARAM_DOUBLE_IN("latency", "With --simulate, seconds that a message takes to "
+    "another machine.", "", 50e-6);
+PARAM_INT_IN("ranks_per_machine", "With --simulate, ranks on each machine.", "",
+    1);
 PARAM_STRING_IN("results_dir", "Folder for the results.", "o", "dasgd_study");
 PARAM_STRING_IN("report_file", "File to write the page to.", "r",
     "report.html");
 PARAM_STRING_IN("only", "Algorithms to run this time, separated by commas; the "
     "same command without it runs the others.", "", "");
+PARAM_STRING_IN("studies", "Folders with the results of studies, separated by "
+    "commas: write one page of all of them, and run nothing.", "", "");
 PARAM_FLAG("restart", "Delete earlier results in the folder and start anew.",
     "");
 PARAM_INT_IN("seed", "First random seed, for the initial model and the order "
@@ -350,6 +372,49 @@ static std::vector<double> StepsOf(util::Params& params)
   return steps;
 }
 
+//! Whether ranks are simulated, and where.
+static study::Simulation SimulationOf(
+    util::Params& params,
+    const std::vector<study::Algorithm>& algorithms)
+{
+  study::Simulation simulation;
+  simulation.wanted = params.Has("simulate");
+  if (!simulation.wanted)
+  {
+    for (const std::string name : { "gradient_seconds", "bandwidth", "latency",
+        "ranks_per_machine" })
+    {
+      if (params.Has(name))
+      {
+        throw std::invalid_argument(PRINT_PARAM_STRING(name) + " is for ranks "
+            "that are simulated; give " + PRINT_PARAM_STRING("simulate") +
+            " as well, or leave it out!");
+      }
+    }
+    return simulation;
+  }
+  for (const study::Algorithm& algorithm : algorithms)
+  {
+    if (algorithm.allCores)
+    {
+      Refuse("algorithms", algorithm.name, "it uses the cores of this machine, "
+          "which is not simulated; leave it out");
+    }
+  }
+  const auto above = [&](const std::string& name)
+  {
+    const double value = NotNegative(params, name);
+    if (value == 0)
+      Refuse(name, study::NumberText(value), "give a number above 0");
+    return value;
+  };
+  simulation.gradientSeconds = NotNegative(params, "gradient_seconds");
+  simulation.bandwidth = above("bandwidth");
+  simulation.latency = above("latency");
+  simulation.ranksPerMachine = AtLeast(params, "ranks_per_machine", 1);
+  return simulation;
+}
+
 //! The ONNX file of the network; empty if there is none.
 static std::string ModelFileOf(util::Params& params, const std::string& problem)
 {
@@ -485,6 +550,18 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
   }
   settings.accuracy = (accuracy > 0) ? accuracy : study::Unknown;
   settings.only = OnlyOf(params, settings.algorithms);
+  settings.simulation = SimulationOf(params, settings.algorithms);
+  for (const study::Algorithm& algorithm : settings.algorithms)
+  {
+    if (algorithm.name == "parallel" && settings.problem != "logistic" &&
+        settings.problem != "softmax")
+    {
+      Refuse("algorithms", algorithm.name, "ParallelSGD computes gradients in "
+          "several threads at once, which the problem '" + settings.problem +
+          "' does not bear; leave it out, or give 'logistic' or 'softmax' by " +
+          PRINT_PARAM_STRING("problem"));
+    }
+  }
   settings.budget = NotNegative(params, "time_budget");
   settings.timeout = NotNegative(params, "timeout");
   if (settings.budget > 1e6)
@@ -513,8 +590,12 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
         settings.problem == "onnx") ? 5 : (settings.problem == "mlp") ? 2 : 1;
   }
   if (settings.timeout == 0)
-    settings.timeout = 60 + 10 * settings.budget;
-  if (settings.timeout <= settings.budget)
+  {
+    // Nobody knows how long virtual time takes.
+    settings.timeout = settings.simulation.wanted ? 86400 :
+        60 + 10 * settings.budget;
+  }
+  if (settings.timeout <= settings.budget && !settings.simulation.wanted)
   {
     Refuse("timeout", study::NumberText(settings.timeout), "each run takes " +
         study::NumberText(settings.budget) + " seconds by " +
@@ -608,6 +689,15 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
   all.Set("time_budget", study::NumberText(settings.budget));
   all.Set("timeout", study::NumberText(settings.timeout));
   all.Set("seed", std::to_string(settings.seed));
+  if (settings.simulation.wanted)
+  {
+    all.Set("simulate", "yes");
+    for (const std::string name : { "gradient_seconds", "bandwidth",
+        "latency" })
+      all.Set(name, study::NumberText(params.Get<double>(name)));
+    all.Set("ranks_per_machine", std::to_string(
+        settings.simulation.ranksPerMachine));
+  }
   std::vector<std::string> graphs;
   for (const std::string& topology : settings.topologies)
   {
@@ -644,6 +734,14 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   if (params.Has("run_file"))
   {
     RunOne(params.Get<std::string>("run_file"));
+    return;
+  }
+  if (params.Has("studies"))
+  {
+    const std::string file = params.Get<std::string>("report_file");
+    study::SavePageOf(study::Split(params.Get<std::string>("studies"), ','),
+        file);
+    std::cout << "Look at '" << file << "' with a browser." << std::endl;
     return;
   }
   if (dasgd::cli::Launched())

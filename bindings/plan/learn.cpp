@@ -7,6 +7,7 @@
 
 #include <dasgd.hpp>
 #include <dasgd/optimizer/simulate.hpp>
+#include <study/simulated.hpp>
 
 #include <cmath>
 #include <limits>
@@ -15,33 +16,6 @@ namespace dasgd {
 namespace planning {
 
 namespace {
-
-//! A function that the simulation may have many of; see Simulate().
-class Shared
-{
- public:
-  explicit Shared(study::Separable& function) : function(&function) { }
-
-  size_t NumFunctions() const { return function->NumFunctions(); }
-  void Shuffle() { function->Shuffle(); }
-  double Evaluate(const arma::mat& iterate,
-                  const size_t begin,
-                  const size_t size)
-  { return function->Evaluate(iterate, begin, size); }
-  double EvaluateWithGradient(const arma::mat& iterate,
-                              const size_t begin,
-                              arma::mat& gradient,
-                              const size_t size)
-  { return function->EvaluateWithGradient(iterate, begin, gradient, size); }
-  void Gradient(const arma::mat& iterate,
-                const size_t begin,
-                arma::mat& gradient,
-                const size_t size)
-  { (void) EvaluateWithGradient(iterate, begin, gradient, size); }
-
- private:
-  study::Separable* function;
-};
 
 //! The mean loss of a model on some points.
 double Loss(study::Task& judge,
@@ -92,24 +66,6 @@ struct Watch
   }
 };
 
-//! The functions of all ranks, each within the training of its own task, and
-//! then the action.
-void WithFunctions(const LearnSettings& settings,
-                   const size_t ranks,
-                   std::vector<Shared>& functions,
-                   const std::function<void(arma::mat&)>& action)
-{
-  const std::unique_ptr<study::Task> task = settings.task();
-  task->Train([&](study::Separable& function, arma::mat& iterate)
-  {
-    functions.emplace_back(function);
-    if (functions.size() == ranks)
-      action(iterate);
-    else
-      WithFunctions(settings, ranks, functions, action);
-  });
-}
-
 template<typename OptimizerType>
 LearnedRow Run(const LearnSettings& settings,
                OptimizerType&& optimizer,
@@ -129,14 +85,13 @@ LearnedRow Run(const LearnSettings& settings,
   optimizer.Tolerance() = -1;
   optimizer.Seed() = settings.seed;
   optimizer.Topology() = topology;
-  std::vector<Shared> functions;
-  WithFunctions(settings, ranks, functions, [&](arma::mat& iterate)
+  settings.task()->Train([&](study::Separable& function, arma::mat& iterate)
   {
-    const bool relays = ranks > 1 && Topology(topology).On(std::vector<size_t>(
-        PlanMachine(settings.model, settings.cluster, ranks, false).machines))
-        .Hops(ranks) > 1;
-    SimMachine machine = PlanMachine(settings.model, settings.cluster, ranks,
-        relays && !settings.cluster.crowded);
+    std::vector<study::SharedFunction> functions(ranks, study::SharedFunction(
+        function, iterate, watched.judge.Sums(), settings.model.batchSize,
+        ranks));
+    SimMachine machine = study::SimulatedMachine(settings.model,
+        settings.cluster, ranks, topology);
     machine.seed = settings.seed;
     machine.clock = &watched.clock;
     std::vector<Watch> watches;

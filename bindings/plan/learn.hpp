@@ -24,7 +24,7 @@ namespace planning {
 //! What to learn, and how.
 struct LearnSettings
 {
-  //! Makes the task of a rank.
+  //! Makes a task: one to train, and one to judge.
   std::function<std::unique_ptr<study::Task>()> task;
   const study::LabelledSet* test = nullptr;
   PlanModel model;

@@ -75,6 +75,8 @@ inline const std::vector<Algorithm>& Algorithms()
           "all wait for all, each step", "", AdamScale },
       { "ps", "ParameterServerSGD", false, false, true,
           ServerNote(), "" },
+      { "ps_momentum", "ParameterServerSGD (momentum)", false, false, false,
+          ServerNote(), "", MomentumScale },
       { "ps_adaptive", "ParameterServerSGD (adaptive)", false, false, false,
           ServerNote() + "; late gradients take shorter steps", "" },
       { "ps_picky", "ParameterServerSGD (picky)", false, false, false,
@@ -84,10 +86,14 @@ inline const std::vector<Algorithm>& Algorithms()
           "" },
       { "adpsgd", "ADPSGD", false, true, true,
           "pairs average, without waiting for the rest", "" },
+      { "adpsgd_momentum", "ADPSGD (momentum)", false, true, false,
+          "pairs average, without waiting for the rest", "", MomentumScale },
       { "swift", "SWIFT", false, true, true,
           "averages with what neighbours have sent", "period" },
       { "local", "LocalSGD", false, false, true,
           "all average now and then", "period" },
+      { "local_momentum", "LocalSGD (momentum)", false, false, false,
+          "all average now and then", "period", MomentumScale },
       { "diloco", "DiLoCo", false, false, false,
           "all average now and then, and step with momentum", "period" },
       { "sgd", "serial SGD", true, false, true, "one process, on one core",
@@ -97,7 +103,13 @@ inline const std::vector<Algorithm>& Algorithms()
       { "adam", "serial Adam", true, false, false,
           "one process, on one core", "", AdamScale },
       { "threads", "serial SGD (all cores)", true, false, false,
-          "one process; BLAS and OpenMP may use all cores", "", 1, true }
+          "one process; BLAS and OpenMP may use all cores", "", 1, true },
+      { "threads_momentum", "serial SGD (momentum, all cores)", true, false,
+          false, "one process; BLAS and OpenMP may use all cores", "",
+          MomentumScale, true },
+      { "parallel", "ens::ParallelSGD", true, false, false,
+          "one process with a thread for each core; a point at a time, counted "
+          "in batches", "", 1, true }
   };
   return all;
 }
@@ -142,8 +154,10 @@ inline Algorithm WithNumber(const Algorithm& base, const std::string& number)
   }
   Algorithm made = base;
   made.name = base.name + ":" + NumberText(value);
-  made.label = base.label.substr(0, base.label.find(" (")) + " (" +
-      base.option + " " + NumberText(value) + ")";
+  const std::string word = base.option + " " + NumberText(value);
+  made.label = (base.stepScale == MomentumScale) ?
+      base.label.substr(0, base.label.size() - 1) + ", " + word + ")" :
+      base.label.substr(0, base.label.find(" (")) + " (" + word + ")";
   return made;
 }
 

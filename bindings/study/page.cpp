@@ -99,6 +99,14 @@ std::vector<double> Column(const std::vector<Row>& rows,
   return values;
 }
 
+std::string Today()
+{
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M", std::localtime(&now));
+  return text;
+}
+
 //! What a group says of one algorithm; curve and staleness may be null.
 struct Entry
 {
@@ -114,10 +122,6 @@ class PageMaker
   //! The data of the page.
   Json Data() const
   {
-    const std::time_t now = std::time(nullptr);
-    char created[32];
-    std::strftime(created, sizeof(created), "%Y-%m-%d %H:%M",
-        std::localtime(&now));
     Json groups = Json::array();
     for (const Group& group : Groups(settings))
       groups.push_back(OneGroup(group));
@@ -125,7 +129,7 @@ class PageMaker
         { "title", "Study: " + (settings.modelFile.empty() ? settings.problem :
             std::filesystem::path(settings.modelFile).filename().string()) +
             " on " + settings.data },
-        { "created", created },
+        { "created", Today() },
         { "command", settings.command },
         { "machine", Machine() },
         { "settings", PageTable(AllSettings()) },
@@ -153,7 +157,9 @@ class PageMaker
           "quarter of its time, or where it has made 99 % of its progress, "
           "whichever is easier; medians of the runs that chose the step");
     }
-    replace("time_budget", NumberText(settings.budget, 3) + " s for each run");
+    replace("time_budget", NumberText(settings.budget, 3) + " s for each run" +
+        (settings.simulation.wanted ? ", but four times as many gradients as "
+        "one rank can compute in it are enough" : ""));
     replace("timeout", NumberText(settings.timeout, 3) + " s for each run");
     pairs.emplace_back("data used", settings.remark);
     pairs.emplace_back("choice of steps", "a step is along the mean gradient "
@@ -175,12 +181,34 @@ class PageMaker
         "slow; the last point is the model that all have in the end; mean over "
         "the seeds, on straight lines between copies; a run that has stopped "
         "counts with its last loss");
-    pairs.emplace_back("throughput", "gradients per second of all ranks, as "
-        "part of what as many separate processes of serial SGD reach "
-        "together at the same time, with the same slow ranks");
-    pairs.emplace_back("slow ranks", "wait after each gradient, and leave "
-        "their core alone meanwhile");
+    pairs.emplace_back("throughput", std::string("gradients per second of all "
+        "ranks, as part of what ") + (settings.simulation.wanted ? "they could "
+        "compute if they never waited" : "as many separate processes of serial "
+        "SGD reach together at the same time, with the same slow ranks"));
+    if (settings.simulation.wanted)
+      pairs.emplace_back("virtual time", SimulationText());
+    else
+    {
+      pairs.emplace_back("slow ranks", "wait after each gradient, and leave "
+          "their core alone meanwhile");
+    }
     return pairs;
+  }
+
+  //! What the ranks are that there are not.
+  std::string SimulationText() const
+  {
+    const Simulation& simulation = settings.simulation;
+    return "one process computed the gradients of all ranks, in the order in "
+        "which they would on such machines: " +
+        Counted(simulation.ranksPerMachine, "rank") + " on each machine, a "
+        "gradient in " + NumberText(1e3 * GradientSeconds(settings, results), 3)
+        + " ms give or take " + NumberText(100 * SimulatedSpread, 3) + " %, "
+        "between machines " + NumberText(simulation.bandwidth, 4) + " Mbit/s "
+        "and " + NumberText(1e6 * simulation.latency, 3) + " us for a message, to "
+        "apply an update " + NumberText(1e9 * SimulatedSecondsPerParameter, 3) +
+        " ns for each parameter; gradients and messages are real, seconds are "
+        "not";
   }
 
   static std::string Machine()
@@ -203,14 +231,7 @@ class PageMaker
 
   Json OneGroup(const Group& group) const
   {
-    Cell cell;
-    cell.ranks = group.ranks;
-    cell.slow = group.slow;
-    const Row* limit = results.Find(KeyOf(cell, "limit",
-        settings.steps.front(), settings.seed));
-    const double rate = (limit && Succeeded(*limit)) ?
-        limit->Number("gradients_per_second") : Unknown;
-
+    const double rate = LimitOf(settings, results, group);
     Json rows = Json::array(), curves = Json::array(),
         staleness = Json::array();
     for (const Standing& standing : Standings(settings, results, group))
@@ -227,7 +248,7 @@ class PageMaker
         { "ranks", group.ranks },
         { "topology", group.topology },
         { "slow", group.slow },
-        { "oversubscribed", group.ranks > cli::Cores() },
+        { "oversubscribed", Oversubscribed(settings, group.ranks) },
         { "target", Number(TargetOf(settings, results, "run")) },
         { "measure", ByAccuracy(settings) ? "test error" : "test loss" },
         { "target_text", TargetText(settings, results) },
@@ -336,13 +357,60 @@ class PageMaker
 
 } // namespace
 
-void SavePage(const Settings& settings, const Results& results)
+bool Oversubscribed(const Settings& settings, const size_t ranks)
+{ return !settings.simulation.wanted && ranks > cli::Cores(); }
+
+namespace {
+
+std::string TextOf(const Json& data)
 {
   // Texts of failures may hold anything.
-  SaveFilledPage(settings.reportFile, std::string(
-      reinterpret_cast<const char*>(reportPage), reportPageSize), PageMaker(
-      settings, results).Data().dump(1, ' ', false,
-      Json::error_handler_t::replace));
+  return data.dump(1, ' ', false, Json::error_handler_t::replace);
+}
+
+void Fill(const std::string& file, const Json& data)
+{
+  SaveFilledPage(file, std::string(reinterpret_cast<const char*>(reportPage),
+      reportPageSize), TextOf(data));
+}
+
+} // namespace
+
+void SavePage(const Settings& settings, const Results& results)
+{
+  const Json data = PageMaker(settings, results).Data();
+  Fill(settings.reportFile, data);
+  SaveFile((std::filesystem::path(settings.resultsDir) / ReportName).string(),
+      [&](std::ostream& out) { out << TextOf(data) << "\n"; });
+}
+
+void SavePageOf(const std::vector<std::string>& folders,
+                const std::string& file)
+{
+  Json studies = Json::array(), groups = Json::array();
+  for (const std::string& folder : folders)
+  {
+    std::ifstream input((std::filesystem::path(folder) / ReportName).string());
+    Json one = Json::parse(input, nullptr, false);
+    if (!one.is_object() || !one["groups"].is_array() ||
+        !one["title"].is_string())
+    {
+      throw std::invalid_argument("Invalid value of '--studies' specified: '" +
+          folder + "' has no file '" + ReportName + "' of a study; name "
+          "folders that were given by '--results_dir', and give the command of "
+          "an older study again, which writes that file!");
+    }
+    for (Json& group : one["groups"])
+    {
+      group["study"] = studies.size();
+      groups.push_back(group);
+    }
+    one.erase("groups");
+    studies.push_back(one);
+  }
+  Fill(file, { { "title", std::to_string(folders.size()) + (folders.size() == 1 ?
+          " study" : " studies") },
+      { "created", Today() }, { "studies", studies }, { "groups", groups } });
 }
 
 } // namespace study

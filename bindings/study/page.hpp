@@ -14,8 +14,23 @@
 namespace dasgd {
 namespace study {
 
-//! Write the page with what is known so far.
+//! Are there more processes than cores?  There is one on virtual time.
+bool Oversubscribed(const Settings& settings, const size_t ranks);
+
+//! The file in a study's folder with what its page shows.
+constexpr const char* ReportName = "report.json";
+
+//! Write the page with what is known so far, and that file.
 void SavePage(const Settings& settings, const Results& results);
+
+/**
+ * Write one page of several studies.
+ *
+ * @param folders Where their results are.
+ * @throw std::invalid_argument that names the folder which is none of a study.
+ */
+void SavePageOf(const std::vector<std::string>& folders,
+                const std::string& file);
 
 } // namespace study
 } // namespace dasgd

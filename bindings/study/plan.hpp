@@ -16,6 +16,25 @@
 namespace dasgd {
 namespace study {
 
+//! By which part the time of a simulated gradient varies, what it takes to apply
+//! a parameter of an update, and to hand a message to the network.
+constexpr double SimulatedSpread = 0.05;
+constexpr double SimulatedSecondsPerParameter = 1e-9;
+constexpr double SimulatedMessageSeconds = 20e-6;
+
+//! Ranks on virtual time.
+struct Simulation
+{
+  //! Or else they are processes.
+  bool wanted = false;
+  //! Seconds that a gradient takes; 0: what it takes on this machine.
+  double gradientSeconds = 0;
+  //! Of the network between machines: Mbit/s, and seconds of a message.
+  double bandwidth = 1000;
+  double latency = 50e-6;
+  size_t ranksPerMachine = 1;
+};
+
 //! What was asked for, checked and with all defaults filled in.
 struct Settings
 {
@@ -46,6 +65,7 @@ struct Settings
   double budget = 0;
   double timeout = 0;
   size_t seed = 1;
+  Simulation simulation;
   //! Names of the algorithms to run now; all if it is empty.
   std::vector<std::string> only;
   std::string resultsDir;
@@ -67,6 +87,16 @@ inline bool ByAccuracy(const Settings& settings)
 //! Does the target follow from serial SGD?
 inline bool FindsTarget(const Settings& settings)
 { return !std::isfinite(settings.target) && !ByAccuracy(settings); }
+
+/**
+ * Seconds that a run may take.  On virtual time that is not what it costs: so
+ * that more ranks do not cost more, they get four times as many gradients as one.
+ */
+inline double BudgetOf(const Settings& settings, const size_t ranks)
+{
+  return settings.simulation.wanted ? settings.budget * std::min(1.0,
+      4.0 / double(ranks)) : settings.budget;
+}
 
 //! An algorithm under certain conditions: its step is tuned, then it runs with
 //! all seeds.

@@ -8,16 +8,31 @@
 #include "curve.hpp"
 #include "plan.hpp"
 #include "run.hpp"
+#include "simulated.hpp"
 #include "slowed.hpp"
 #include "watch.hpp"
 
 #include <dasgd.hpp>
+#include <dasgd/optimizer/simulate.hpp>
 #include <ranks/ranks.hpp>
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
 
 namespace dasgd {
 namespace study {
 
 namespace {
+
+//! Ranks on virtual time, all in this process.
+struct Simulated
+{
+  double clock = 0;
+  SimMachine machine;
+  std::vector<SharedFunction> functions;
+  std::vector<Watch> watches;
+};
 
 //! What a run is about, and what is known of it in the end.
 struct Context
@@ -26,8 +41,11 @@ struct Context
   const DataSet& data;
   Task& task;
   Entries result;
+  //! Of this process.
   size_t rank = 0;
   size_t ranks = 1;
+  //! Null on real time.
+  std::unique_ptr<Simulated> simulated;
 };
 
 //! Sum of losses and number of right answers over some points.
@@ -175,7 +193,13 @@ void TrainWith(OptimizerType& optimizer,
   // Whoever is faster visits more points.
   optimizer.Sharing() = Sharing::Dynamic;
   optimizer.Seed() = context.run.Count("seed") + 1;
-  optimizer.Optimize(function, iterate, watch);
+  if (Simulated* simulated = context.simulated.get())
+  {
+    Simulate(optimizer, simulated->functions, iterate, simulated->machine,
+        simulated->watches);
+  }
+  else
+    optimizer.Optimize(function, iterate, watch);
   Account(context.result, optimizer.Report(), watch);
 }
 
@@ -190,6 +214,30 @@ void Train(OptimizerType& optimizer,
   TrainWith(optimizer, StepSize(context), context, function, iterate, watch);
 }
 
+//! Where an algorithm has momentum.
+constexpr double momentum = 0.9;
+
+//! The same with momentum.
+template<typename OptimizerType>
+void TrainWithMomentum(OptimizerType&& optimizer,
+                       Context& context,
+                       Slowed& function,
+                       arma::mat& iterate,
+                       Watch& watch)
+{
+  optimizer.UpdatePolicy() = ens::MomentumUpdate(momentum);
+  Train(optimizer, context, function, iterate, watch);
+}
+
+//! The columns of the table for one process.
+void SetSerial(Entries& result, const double gradients, const Watch& watch)
+{
+  result.Set("gradients", gradients);
+  result.Set("gradients_per_second", gradients / watch.Last());
+  result.Set("idle_share", 0.0);
+  result.Set("bytes_per_gradient", 0.0);
+}
+
 //! Train with one of ensmallen's optimizers on this rank alone.
 template<typename OptimizerType>
 void TrainSerially(OptimizerType&& optimizer,
@@ -199,19 +247,102 @@ void TrainSerially(OptimizerType&& optimizer,
                    Watch& watch)
 {
   optimizer.Optimize(function, iterate, watch);
-  context.result.Set("gradients", double(watch.Steps()));
-  context.result.Set("gradients_per_second", double(watch.Steps()) /
-      watch.Last());
-  context.result.Set("idle_share", 0.0);
-  context.result.Set("bytes_per_gradient", 0.0);
+  SetSerial(context.result, double(watch.Steps()), watch);
   context.result.Set("staleness_mean", 0.0);
   context.result.Set("staleness_max", 0.0);
   context.result.Set("staleness_histogram", NumberText(double(watch.Steps()),
       15));
 }
 
-//! Where an algorithm has momentum.
-constexpr double momentum = 0.9;
+#if defined(_OPENMP)
+
+//! A function as ens::ParallelSGD wants it: one point at a time, with sparse
+//! gradients, in several threads at once.
+class PointFunction
+{
+ public:
+  explicit PointFunction(Slowed& inner) : inner(inner) { }
+
+  size_t NumFunctions() const { return inner.NumFunctions(); }
+
+  double Evaluate(const arma::mat& iterate)
+  { return inner.Evaluate(iterate, 0, NumFunctions()); }
+
+  double Evaluate(const arma::mat& iterate,
+                  const size_t begin,
+                  const size_t size)
+  { return inner.Evaluate(iterate, begin, size); }
+
+  void Gradient(const arma::mat& iterate,
+                const size_t begin,
+                arma::sp_mat& gradient,
+                const size_t size)
+  {
+    arma::mat dense(iterate.n_rows, iterate.n_cols);
+    inner.Gradient(iterate, begin, dense, size);
+    gradient = arma::sp_mat(dense);
+  }
+
+ private:
+  Slowed& inner;
+};
+
+//! Watches what the first thread does; its points count as parts of a batch.
+class ThreadWatch
+{
+ public:
+  ThreadWatch(Watch& watch, const size_t batch) :
+      watch(watch), batch(double(batch)) { }
+
+  template<typename OptimizerType, typename FunctionType, typename MatType>
+  bool StepTaken(OptimizerType&, FunctionType&, MatType& iterate)
+  {
+    return omp_get_thread_num() == 0 &&
+        watch.Step(iterate, std::uint64_t(Batches(watch.Steps() + 1)));
+  }
+
+  //! What all threads have visited, if they are equally fast.
+  double Batches(const std::uint64_t steps) const
+  { return double(steps) * omp_get_max_threads() / batch; }
+
+ private:
+  Watch& watch;
+  double batch;
+};
+
+//! ens::ParallelSGD; all points are visited once between two evaluations of all.
+void TrainInThreads(Context& context,
+                    Slowed& function,
+                    arma::mat& iterate,
+                    Watch& watch)
+{
+  const size_t threads = size_t(omp_get_max_threads());
+  PointFunction points(function);
+  ens::ParallelSGD<ens::ConstantStep> optimizer(0,
+      (points.NumFunctions() + threads - 1) / threads, -1, true,
+      ens::ConstantStep(context.run.Number("step_size")));
+  ThreadWatch watching(watch, context.run.Count("batch_size"));
+  optimizer.Optimize<PointFunction, arma::mat, arma::sp_mat>(points, iterate,
+      watching);
+  SetSerial(context.result, watching.Batches(watch.Steps()), watch);
+}
+
+#else
+
+void TrainInThreads(Context&, Slowed&, arma::mat&, Watch&)
+{
+  throw std::runtime_error("ens::ParallelSGD needs OpenMP, with which this "
+      "program was not built; leave 'parallel' out of '--algorithms'!");
+}
+
+#endif
+
+//! On virtual time, what is serial is one rank of DASGD: it takes the same steps.
+std::string SimulatedName(const std::string& name)
+{
+  return (name == "sgd") ? "dasgd" : (name == "momentum" || name == "adam") ?
+      "dasgd_" + name : name;
+}
 
 //! Train with the algorithm that the run asks for.
 void Dispatch(Context& context,
@@ -220,21 +351,27 @@ void Dispatch(Context& context,
               Watch& watch)
 {
   const std::string written = context.run.Text("algorithm");
-  const std::string name = written.substr(0, written.find(':'));
+  std::string name = written.substr(0, written.find(':'));
   const bool given = name.size() < written.size();
   const double value = given ? NumberOf(written.substr(name.size() + 1)) : 0;
-  const std::string topology = context.run.Text("topology");
+  if (context.simulated)
+    name = SimulatedName(name);
+  // What is serial has none.
+  const std::string topology = context.run.Text("topology").empty() ?
+      "complete" : context.run.Text("topology");
   const size_t batch = context.run.Count("batch_size");
   if (name == "sgd" || name == "independent" || name == "threads")
   {
     TrainSerially(ens::StandardSGD(StepSize(context), batch, 0, -1), context,
         function, iterate, watch);
   }
-  else if (name == "momentum")
+  else if (name == "momentum" || name == "threads_momentum")
   {
     TrainSerially(ens::MomentumSGD(StepSize(context), batch, 0, -1, true,
         ens::MomentumUpdate(momentum)), context, function, iterate, watch);
   }
+  else if (name == "parallel")
+    TrainInThreads(context, function, iterate, watch);
   else if (name == "adam")
   {
     TrainSerially(ens::Adam(AdamStepSize(context), batch, 0.9, 0.999, 1e-8, 0,
@@ -243,9 +380,8 @@ void Dispatch(Context& context,
   else if (name == "dasgd_momentum")
   {
     MomentumSGD optimizer;
-    optimizer.UpdatePolicy() = ens::MomentumUpdate(momentum);
     optimizer.Topology() = topology;
-    Train(optimizer, context, function, iterate, watch);
+    TrainWithMomentum(optimizer, context, function, iterate, watch);
   }
   else if (name == "dasgd_adam")
   {
@@ -256,9 +392,26 @@ void Dispatch(Context& context,
   }
   else if (name == "allreduce_momentum")
   {
-    AllreduceSGD<ens::MomentumUpdate> optimizer;
-    optimizer.UpdatePolicy() = ens::MomentumUpdate(momentum);
-    Train(optimizer, context, function, iterate, watch);
+    TrainWithMomentum(AllreduceSGD<ens::MomentumUpdate>(), context, function,
+        iterate, watch);
+  }
+  else if (name == "ps_momentum")
+  {
+    TrainWithMomentum(ParameterServerSGD<ens::MomentumUpdate>(), context,
+        function, iterate, watch);
+  }
+  else if (name == "local_momentum")
+  {
+    LocalSGD<ens::MomentumUpdate> optimizer;
+    if (given)
+      optimizer.Period() = size_t(value);
+    TrainWithMomentum(optimizer, context, function, iterate, watch);
+  }
+  else if (name == "adpsgd_momentum")
+  {
+    ADPSGD<ens::MomentumUpdate> optimizer;
+    optimizer.Topology() = topology;
+    TrainWithMomentum(optimizer, context, function, iterate, watch);
   }
   else if (name == "allreduce_adam")
   {
@@ -421,11 +574,46 @@ size_t Observer(const std::string& algorithm,
   return first;
 }
 
+//! The ranks that a run on virtual time asks for.
+std::unique_ptr<Simulated> MakeRanks(const Entries& run,
+                                     const std::vector<double>& factors,
+                                     const bool sums,
+                                     Separable& separable,
+                                     arma::mat& iterate)
+{
+  auto simulated = std::make_unique<Simulated>();
+  const size_t ranks = factors.size();
+  PlanModel model;
+  model.elements = iterate.n_elem;
+  model.batchSize = run.Count("batch_size");
+  model.gradientSeconds = run.Number("gradient_seconds");
+  model.gradientSpread = SimulatedSpread;
+  model.applySeconds = SimulatedSecondsPerParameter * double(iterate.n_elem);
+  model.messageSeconds = SimulatedMessageSeconds;
+  PlanCluster cluster;
+  cluster.ranksPerMachine = run.Count("ranks_per_machine");
+  cluster.latency = run.Number("latency");
+  cluster.bytesPerSecond = 1e6 / 8 * run.Number("bandwidth");
+  simulated->machine = SimulatedMachine(model, cluster, ranks,
+      run.Text("topology"));
+  simulated->machine.seed = run.Count("seed") + 1;
+  simulated->machine.clock = &simulated->clock;
+  for (size_t i = 0; i < ranks; ++i)
+    simulated->machine.computeSeconds[i] *= factors[i];
+  separable.Shuffle();
+  simulated->functions.assign(ranks, SharedFunction(separable, iterate, sums,
+      model.batchSize, ranks));
+  simulated->watches.assign(ranks, Watch(run.Number("budget"),
+      &simulated->clock));
+  return simulated;
+}
+
 } // namespace
 
 void Run(const Entries& run, const DataSet& data, Task& task)
 {
-  Context context{ run, data, task, Entries(), cli::Rank(), cli::Ranks() };
+  Context context{ run, data, task, Entries(), cli::Rank(), cli::Ranks(),
+      nullptr };
   const std::string name = run.Text("algorithm");
   const bool limit = (name == "independent");
   const double budget = run.Number("budget");
@@ -440,8 +628,14 @@ void Run(const Entries& run, const DataSet& data, Task& task)
     Slowed function(separable, factors[context.rank]);
     // The rank that is looked at ends the run, so that it takes its last copy;
     // the others only if it is late.
-    Watch watch((limit || context.rank == root) ? budget :
-        1.05 * budget + 0.1);
+    Watch real((limit || context.rank == root) ? budget : 1.05 * budget + 0.1);
+    if (run.Has("gradient_seconds"))
+    {
+      context.simulated = MakeRanks(run, factors, task.Sums(), separable,
+          iterate);
+    }
+    Watch& watch = context.simulated ? context.simulated->watches[
+        Observer(name, factors)] : real;
     if (!limit && context.rank == root)
     {
       const size_t most = judged.labels.n_elem;

@@ -29,7 +29,7 @@ inline bool SameFile(const std::string& one, const std::string& other)
 
 //! Names of the files that a study writes to its folder for results.
 constexpr const char* ResultFiles[] = { "settings.txt", "runs.csv",
-    "dasgd_study.lock" };
+    "report.json", "dasgd_study.lock" };
 
 //! Names of the folders that it makes there.
 constexpr const char* ResultFolders[] = { "curves", "logs", "dasgd_study_work",

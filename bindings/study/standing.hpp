@@ -30,7 +30,7 @@ struct Standing
   Estimate time;
   //! Gradients to the target, likewise.
   Estimate gradients;
-  //! Mean time of serial SGD by that of this algorithm.
+  //! Mean time of serial SGD (see SpeedupBase()) by that of this algorithm.
   Estimate speedup;
   Place place;
 
@@ -55,13 +55,36 @@ inline Standing StandingOf(const Settings& settings,
     const bool reached = Reached(row);
     standing.reached += reached;
     standing.failed += !Succeeded(row);
-    times.push_back(reached ? row.Number("time_to_target") : settings.budget);
+    times.push_back(reached ? row.Number("time_to_target") :
+        BudgetOf(settings, cell.ranks));
     gradients.push_back(row.Number(reached ? "gradients_to_target" :
         "gradients"));
   }
   standing.time = Estimate(times);
   standing.gradients = Estimate(gradients);
   return standing;
+}
+
+/**
+ * What speed-ups are compared with: serial SGD, or, if it was not run, the
+ * fastest of what was in one process on one core.
+ *
+ * @return Its place; that after the last if there is none.
+ */
+inline size_t SpeedupBase(const std::vector<Standing>& standings)
+{
+  size_t base = standings.size();
+  for (size_t i = 0; i < standings.size(); ++i)
+  {
+    const Algorithm& algorithm = *standings[i].cell.algorithm;
+    if (algorithm.name == "sgd")
+      return i;
+    if (algorithm.serial && !algorithm.allCores &&
+        (base == standings.size() ||
+        standings[i].time.mean < standings[base].time.mean))
+      base = i;
+  }
+  return base;
 }
 
 /**
@@ -80,29 +103,28 @@ inline std::vector<Standing> Standings(const Settings& settings,
     cells.push_back(serial);
   std::vector<Standing> standings;
   std::vector<Estimate> times;
-  Estimate base;
   for (const Cell& cell : cells)
   {
     const Standing standing = StandingOf(settings, results, cell);
     if (standing.rows.empty())
       continue;
-    if (cell == serial && !standing.Bound())
-      base = standing.time;
     standings.push_back(standing);
     times.push_back(standing.time);
   }
   const std::vector<Place> places = Places(times);
+  const size_t base = SpeedupBase(standings);
+  const bool known = base < standings.size() && !standings[base].Bound();
   for (size_t i = 0; i < standings.size(); ++i)
   {
     Standing& standing = standings[i];
     standing.place = places[i];
-    if (standing.cell == serial && base.count > 0)
+    if (i == base && known)
     {
       // Itself, without any doubt.
       standing.speedup.mean = 1;
     }
-    else if (standing.reached > 0 && base.count > 0)
-      standing.speedup = Ratio(base, standing.time);
+    else if (standing.reached > 0 && known)
+      standing.speedup = Ratio(standings[base].time, standing.time);
   }
   return standings;
 }

@@ -49,6 +49,7 @@ void Forget(const fs::path& folder)
 {
   std::error_code ignored;
   fs::remove(folder / "runs.csv", ignored);
+  fs::remove(folder / ReportName, ignored);
   fs::remove_all(folder / WorkName, ignored);
   for (const auto& [name, ending] : { std::make_pair("curves", ".csv"),
       std::make_pair("logs", ".txt") })
@@ -266,11 +267,17 @@ class Conductor
           << Counted(results.Rows().size(), "run") << " of " << Total()
           << " were kept." << std::endl;
     }
-    else
+    else if (!settings.simulation.wanted)
       WarnOfLoad();
-    if (left > 0)
+    if (left > 0 && settings.simulation.wanted)
     {
-      std::cout << Total() << " runs to make, of up to " << NumberText(
+      std::cout << TotalRuns() << " to make, on virtual time; each computes "
+          "as many gradients\nas one rank does in up to " << NumberText(4 *
+          settings.budget, 3) << " s." << std::endl;
+    }
+    else if (left > 0)
+    {
+      std::cout << TotalRuns() << " to make, of up to " << NumberText(
           settings.budget, 3) << " s each: " << DurationText(Left())
           << " if all take that long." << std::endl;
     }
@@ -292,9 +299,8 @@ class Conductor
     std::cout << "\nIn brackets: the 95 % confidence interval of the mean over "
         << Counted(settings.seeds, "run") << ".  Algorithms whose intervals\n"
         "overlap are not told apart, and share their places.  A run that did "
-        "not reach\nthe target counts as " << NumberText(settings.budget, 3)
-        << " s, its time budget.\n\nAll " << results.Rows().size()
-        << " runs are in '" << settings.resultsDir << "/runs.csv'; look at '"
+        "not reach\nthe target counts with its whole time budget.\n\nAll "
+        << results.Rows().size() << " runs are in '" << settings.resultsDir << "/runs.csv'; look at '"
         << settings.reportFile << "' with a browser." << std::endl;
     return 0;
   }
@@ -318,16 +324,17 @@ class Conductor
   {
     const std::vector<Cell> cells = CellsNow(settings);
     // What the machine can do.
-    for (const size_t ranks : settings.ranks)
+    for (const Cell& cell : LimitCells(settings))
     {
-      for (const std::string& slow : settings.slow)
-      {
-        Cell cell;
-        cell.ranks = ranks;
-        cell.slow = slow;
-        if (!One(cell, "limit", settings.steps.front(), settings.seed))
-          return false;
-      }
+      if (!One(cell, "limit", settings.steps.front(), settings.seed))
+        return false;
+    }
+    if (settings.simulation.wanted && !std::isfinite(GradientSeconds(settings,
+        results)))
+    {
+      throw std::runtime_error("How long a gradient takes cannot be measured, "
+          "since the run for it failed; see '" + (folder / "logs").string() +
+          "', or give '--gradient_seconds'!");
     }
     // Step sizes, serial SGD's first: the target comes from it.
     for (const Cell& cell : cells)
@@ -375,7 +382,9 @@ class Conductor
     const double target = (limit || gives) ? Unknown : TargetOf(settings,
         results, phase);
     const double budget = limit ? std::min(settings.budget, 2.0) :
-        settings.budget;
+        (phase == "tune") ? TryBudget(settings, results, cell,
+        seed) :
+        BudgetOf(settings, cell.ranks);
     const std::string curve = limit ? "" : "curves/" +
         std::string(4 - std::min<size_t>(4, std::to_string(number).size()), '0')
         + std::to_string(number) + ".csv";
@@ -395,6 +404,14 @@ class Conductor
     run.Set("judged_on", (phase == "tune") ? "validation" : "test");
     if (gives)
       run.Set("gives_target", "yes");
+    if (settings.simulation.wanted && !limit)
+    {
+      run.Set("gradient_seconds", GradientSeconds(settings, results));
+      run.Set("bandwidth", settings.simulation.bandwidth);
+      run.Set("latency", settings.simulation.latency);
+      run.Set("ranks_per_machine", std::to_string(
+          settings.simulation.ranksPerMachine));
+    }
     run.Set("curve_file", limit ? "" : (folder / curve).string());
     run.Set("result_file", resultFile);
     run.Save(runFile);
@@ -412,7 +429,7 @@ class Conductor
       command.insert(command.begin(), { "env", "OMP_NUM_THREADS=" +
           std::to_string(cli::Cores()) });
     }
-    if (cell.ranks > 1)
+    if (cell.ranks > 1 && !settings.simulation.wanted)
     {
       mpirun = cli::PrepareMpirun(cell.ranks > cli::Cores());
       command.insert(command.begin(), { mpirun, "-n",
@@ -457,8 +474,8 @@ class Conductor
     row.Set("target_loss", ByAccuracy(settings) ? Unknown : target);
     row.Set("target_accuracy", settings.accuracy);
     row.Set("judged_on", run.Text("judged_on"));
-    row.Set("oversubscribed", cell.ranks > cli::Cores() ?
-        "yes" : "no");
+    row.Set("oversubscribed", Oversubscribed(settings, cell.ranks) ? "yes" :
+        "no");
     row.Set("curve", fs::exists(folder / curve, ignored) ? curve : "");
     row.Set("wall_seconds", elapsed());
     results.Add(row);
@@ -518,6 +535,9 @@ class Conductor
     return (exact ? "" : "about ") + std::to_string(results.Rows().size() +
         left);
   }
+
+  std::string TotalRuns() const
+  { return Total() + (results.Rows().size() + left == 1 ? " run" : " runs"); }
 
   //! A line for a run that has ended.
   void Say(const std::string& about, const Row& row)

@@ -34,6 +34,75 @@ inline Entries KeyOf(const Cell& cell,
   return key;
 }
 
+//! Is it a run of that cell?
+inline bool OfCell(const Row& row, const std::string& phase, const Cell& cell)
+{
+  return row.Text("phase") == phase && row.Text("algorithm") == cell.Name() &&
+      row.Count("ranks") == cell.ranks &&
+      row.Text("topology") == cell.topology && row.Text("slow") == cell.slow;
+}
+
+//! Processes that compute as much as they can: what the machine can do.  On
+//! virtual time one says how long a gradient takes, unless that was given.
+inline std::vector<Cell> LimitCells(const Settings& settings)
+{
+  if (settings.simulation.wanted)
+  {
+    return std::vector<Cell>(settings.simulation.gradientSeconds > 0 ? 0 : 1,
+        Cell());
+  }
+  std::vector<Cell> cells;
+  for (const size_t ranks : settings.ranks)
+  {
+    for (const std::string& slow : settings.slow)
+    {
+      cells.emplace_back();
+      cells.back().ranks = ranks;
+      cells.back().slow = slow;
+    }
+  }
+  return cells;
+}
+
+inline Entries LimitKey(const Settings& settings, const Cell& cell)
+{ return KeyOf(cell, "limit", settings.steps.front(), settings.seed); }
+
+//! Gradients per second that such processes computed; not a number if that is not
+//! known.
+inline double LimitRate(const Settings& settings,
+                        const Results& results,
+                        const Cell& cell)
+{
+  const Row* row = results.Find(LimitKey(settings, cell));
+  return (row && Succeeded(*row)) ? row->Number("gradients_per_second") :
+      Unknown;
+}
+
+//! Seconds that a gradient takes on virtual time.
+inline double GradientSeconds(const Settings& settings, const Results& results)
+{
+  const double given = settings.simulation.gradientSeconds;
+  return (given > 0) ? given : 1 / LimitRate(settings, results, Cell());
+}
+
+//! The most gradients per second that are possible under these conditions.
+inline double LimitOf(const Settings& settings,
+                      const Results& results,
+                      const Group& group)
+{
+  if (!settings.simulation.wanted)
+  {
+    Cell cell;
+    cell.ranks = group.ranks;
+    cell.slow = group.slow;
+    return LimitRate(settings, results, cell);
+  }
+  double rate = 0;
+  for (const double factor : SlowFactors(group.slow, group.ranks))
+    rate += 1 / (factor * GradientSeconds(settings, results));
+  return rate;
+}
+
 //! Does the target come from these tries?
 inline bool GivesTarget(const Settings& settings, const Cell& cell)
 { return cell.Name() == "sgd" && FindsTarget(settings); }
@@ -291,6 +360,28 @@ inline Tuning Tune(const Settings& settings,
   return tuning;
 }
 
+//! Seconds that a try may take: the first one of a step that is out of the race
+//! by then is not followed further, unless the target comes from it.
+inline double TryBudget(const Settings& settings,
+                        const Results& results,
+                        const Cell& cell,
+                        const size_t seed)
+{
+  double budget = BudgetOf(settings, cell.ranks);
+  if (GivesTarget(settings, cell) || seed != settings.seed)
+    return budget;
+  for (const Row& row : results.Rows())
+  {
+    if (OfCell(row, "tune", cell) && Succeeded(row) &&
+        std::isfinite(row.Number("time_to_target")))
+    {
+      budget = std::min(budget, detail::StillInTheRace *
+          row.Number("time_to_target"));
+    }
+  }
+  return budget;
+}
+
 //! The step that was chosen for a cell; not a number if there is none yet.
 inline double ChosenStep(const Settings& settings,
                          const Results& results,
@@ -343,17 +434,8 @@ inline size_t RunsLeft(const Settings& settings,
 {
   size_t left = 0;
   exact = true;
-  for (const size_t ranks : settings.ranks)
-  {
-    for (const std::string& slow : settings.slow)
-    {
-      Cell cell;
-      cell.ranks = ranks;
-      cell.slow = slow;
-      left += !results.Find(KeyOf(cell, "limit", settings.steps.front(),
-          settings.seed));
-    }
-  }
+  for (const Cell& cell : LimitCells(settings))
+    left += !results.Find(LimitKey(settings, cell));
   for (const Cell& cell : CellsNow(settings))
   {
     left += settings.seeds - RunsOf(settings, results, cell).size();
@@ -362,13 +444,7 @@ inline size_t RunsLeft(const Settings& settings,
     exact = false;
     size_t made = 0;
     for (const Row& row : results.Rows())
-    {
-      made += row.Text("phase") == "tune" &&
-          row.Text("algorithm") == cell.Name() &&
-          row.Count("ranks") == cell.ranks &&
-          row.Text("topology") == cell.topology &&
-          row.Text("slow") == cell.slow;
-    }
+      made += OfCell(row, "tune", cell);
     left += std::max(LikelyTries(settings, cell), made + 1) - made;
   }
   return left;

@@ -56,8 +56,12 @@ class Watch
     arma::mat iterate;
   };
 
-  //! @param budget Seconds after which the run is stopped.
-  explicit Watch(const double budget) : budget(budget) { }
+  /**
+   * @param budget Seconds after which the run is stopped.
+   * @param clock Virtual time; null: real time.
+   */
+  explicit Watch(const double budget, const double* clock = nullptr) :
+      budget(budget), clock(clock) { }
 
   /**
    * Take copies on this rank, and probe.
@@ -84,7 +88,8 @@ class Watch
     times.clear();
     for (size_t i = 1; i <= count; ++i)
       times.push_back(budget * std::pow(double(i) / double(count), 2));
-    if (probe)
+    // On virtual time it costs nothing.
+    if (probe && !clock)
     {
       // What it costs is known before it is first called.
       for (const bool all : { false, true })
@@ -141,7 +146,8 @@ class Watch
     diverged = diverged || !iterate.is_finite();
   }
 
-  double Elapsed() const { return Seconds(begin, Clock::now()); }
+  double Elapsed() const
+  { return clock ? *clock : Seconds(begin, Clock::now()); }
   //! Steps that this rank took, and when it took the last.
   std::uint64_t Steps() const { return steps; }
   double Last() const { return last; }
@@ -224,6 +230,7 @@ class Watch
   }
 
   double budget;
+  const double* clock;
   double target = std::nan("");
   ProbeType probe;
   std::vector<Copy> copies;

@@ -11,9 +11,9 @@ root="$(cd "$here/../.." && pwd)"
 program="${BUILD_DIR:-$root/build}/bindings/mlpack_dasgd_study"
 data="${DASGD_CIFAR:-$HOME/.cache/dasgd/cifar-10-batches-bin}"
 out="$PWD/cifar-study"
-algorithms=dasgd_momentum,dasgd_adam,allreduce_momentum,momentum,adam
+algorithms=dasgd_momentum,allreduce_momentum,local_momentum,adpsgd_momentum,momentum,threads_momentum
 network=convolutional seeds=3 seconds=200 accuracy=0.65 slow=none torch=yes
-ddp_steps="0.01 0.02 0.04" figures_only=no
+steps=0.1,0.2 ddp_steps="0.01 0.02 0.04" figures_only=no virtual= given=no
 # Debian's PyTorch is for Debian's Python.
 python=/usr/bin/python3
 more=()
@@ -35,9 +35,14 @@ on which nothing else should run.
   --seeds N           runs of each algorithm (default: $seeds)
   --seconds S         of each run at most (default: $seconds)
   --accuracy A        to reach (default: $accuracy)
+  --step_sizes LIST   to try first (default: $steps; a tenth of that with momentum, a
+                      hundredth with Adam)
   --slow WHICH        slow ranks, as "0:4" (default: $slow)
   --algorithms LIST   of mlpack_dasgd_study
                       (default: $algorithms)
+  --virtual LIST      numbers of ranks, as 4,8,16,25: simulate them on virtual time, where
+                      a gradient takes 20 ms and the network has 10 Gbit/s; compares
+                      dasgd, allreduce, ps and sgd unless --algorithms are given
   --no_torch          without PyTorch's DistributedDataParallel
   --figures           draw what is in FOLDER, run nothing
   --help              print this
@@ -48,7 +53,8 @@ die() { echo "cifar.sh: $*" >&2; exit 1; }
 
 while [ $# -gt 0 ]; do
   case "$1" in
-    --out | --data_dir | --network | --seeds | --seconds | --accuracy | --slow | --algorithms)
+    --out | --data_dir | --network | --seeds | --seconds | --accuracy | --slow | --algorithms | \
+      --virtual | --step_sizes)
       [ $# -gt 1 ] || die "$1 needs a value"
       case "$1" in
         --out) out="$2" ;;
@@ -58,7 +64,9 @@ while [ $# -gt 0 ]; do
         --seconds) seconds="$2" ;;
         --accuracy) accuracy="$2" ;;
         --slow) slow="$2" ;;
-        --algorithms) algorithms="$2" ;;
+        --algorithms) algorithms="$2" given=yes ;;
+        --virtual) virtual="$2" ;;
+        --step_sizes) steps="$2" ;;
       esac
       shift ;;
     --no_torch) torch=no ;;
@@ -70,8 +78,15 @@ while [ $# -gt 0 ]; do
   shift
 done
 
+ranks=2 simulate=()
+if [ -n "$virtual" ]; then
+  ranks="$virtual" torch=no
+  simulate=(--simulate --gradient_seconds 0.02 --bandwidth 10000)
+  [ $given = yes ] || algorithms=dasgd,allreduce,ps,sgd
+fi
 name=$(echo "slow_$slow" | tr ':,' '__')
 [ "$slow" != none ] || name=equal
+[ -z "$virtual" ] || name="virtual_$name"
 results="$out/$name"
 mkdir -p "$out" || die "cannot make the folder $out; name another by --out"
 
@@ -85,11 +100,11 @@ if [ $figures_only = no ]; then
     die "PyTorch is missing, which makes the network's file; cmake/dependencies.sh --peers installs it"
   [ -e "$out/$network.onnx" ] ||
     $python "$here/cifar_ddp.py" --network "$network" --export "$out/$network.onnx"
-  # Steps of 0.01 and 0.02 with momentum, 0.001 and 0.002 for Adam; beyond if need be.
   "$program" --problem onnx --model_file "$out/$network.onnx" --data cifar10 --data_dir "$data" \
-    --points 0 --test_points 10000 --batch_size 32 --ranks 2 --slow "$slow" \
-    --algorithms "$algorithms" --seeds "$seeds" --tuning_seeds 1 --step_sizes 0.1,0.2 \
+    --points 0 --test_points 10000 --batch_size 32 --ranks "$ranks" --slow "$slow" \
+    --algorithms "$algorithms" --seeds "$seeds" --tuning_seeds 1 --step_sizes "$steps" \
     --target_accuracy "$accuracy" --time_budget "$seconds" \
+    ${simulate[@]+"${simulate[@]}"} \
     --results_dir "$results" --report_file "$results.html" ${more[@]+"${more[@]}"}
   # run_ddp CURVE STEP SEED [option...]: prints when the accuracy was reached.
   run_ddp()
@@ -121,4 +136,7 @@ if [ $figures_only = no ]; then
     done
   fi
 fi
-python3 "$here/cifar_figure.py" --results "$results" --out "$results"
+by_ranks=()
+[ -z "$virtual" ] || by_ranks=(--by_ranks)
+python3 "$here/cifar_figure.py" --results "CIFAR-10" "$results" --out "$results" \
+  ${by_ranks[@]+"${by_ranks[@]}"}

@@ -2,24 +2,32 @@
 #
 # dasgd is free software under the 3-clause BSD license; see LICENSE.
 
-"""Accuracy against time of a study on CIFAR-10: bands as CSV, and a figure by gnuplot."""
+"""Figures of studies on CIFAR-10, by gnuplot, with the rows that they show as CSV: accuracy
+against time, with bands; or, of a study with several numbers of ranks, speed-up against ranks."""
 
 import argparse
 import csv
+import itertools
 import pathlib
+import statistics
 import subprocess
 
-LABELS = {
-    "dasgd": "DASGD", "dasgd_momentum": "DASGD, momentum", "dasgd_adam": "DASGD, Adam",
-    "allreduce": "all-reduce", "allreduce_momentum": "all-reduce, momentum",
-    "local": "local SGD", "adpsgd": "AD-PSGD", "sgd": "ens::SGD", "momentum": "ens::MomentumSGD",
-    "adam": "ens::Adam", "threads": "ens::SGD, BLAS threads", "ddp": "PyTorch DDP, momentum"}
-COLOURS = {
-    "dasgd_momentum": "#1f5fa8", "momentum": "#7aa6d8", "dasgd_adam": "#c8561b",
-    "adam": "#e8a87c", "allreduce_momentum": "#2a8a57", "ddp": "#777777", "dasgd": "#123a66",
-    "allreduce": "#8a5aa8", "local": "#b8912a", "adpsgd": "#3aa0b0", "sgd": "#9c2f4e",
-    "threads": "#444444"}
+STYLES = {
+    "dasgd": ("DASGD", "#123a66"), "dasgd_momentum": ("DASGD", "#1f5fa8"),
+    "dasgd_adam": ("DASGD, Adam", "#c8561b"), "allreduce": ("all-reduce", "#2a8a57"),
+    "allreduce_momentum": ("all-reduce", "#2a8a57"), "local": ("local SGD", "#b8912a"),
+    "local_momentum": ("local SGD", "#b8912a"), "adpsgd": ("AD-PSGD", "#3aa0b0"),
+    "adpsgd_momentum": ("AD-PSGD", "#3aa0b0"), "ps": ("parameter server", "#8a5aa8"),
+    "ps_momentum": ("parameter server", "#8a5aa8"), "sgd": ("ens::SGD", "#777777"),
+    "momentum": ("ens::MomentumSGD, one core", "#777777"), "adam": ("ens::Adam", "#e8a87c"),
+    "threads": ("one process, both cores", "#9c2f4e"),
+    "threads_momentum": ("one process, both cores", "#9c2f4e"),
+    "ddp": ("PyTorch DDP", "#d48ac0")}
 PLACES = 60
+SETUP = [
+    "set datafile separator comma", "set encoding utf8", "set border 3 lc rgb '#555555'",
+    "set tics nomirror out", "set grid ytics lc rgb '#dddddd' lt 1",
+    "set style fill transparent solid 0.15 noborder"]
 
 
 def read(path):
@@ -36,14 +44,15 @@ def accuracy_at(curve, seconds):
     return curve[-1][1]
 
 
-def curves_of(results):
+def curves_of(folders):
     """All runs that count: lists of (seconds, accuracy) by algorithm."""
     found = {}
-    for row in read(results / "runs.csv"):
-        if row["phase"] == "run" and row["curve"]:
-            found.setdefault(row["algorithm"], []).append(results / row["curve"])
-    for path in sorted(results.parent.glob(results.name + ".ddp_*.csv")):
-        found.setdefault("ddp", []).append(path)
+    for folder in folders:
+        for row in read(folder / "runs.csv"):
+            if row["phase"] == "run" and row["curve"]:
+                found.setdefault(row["algorithm"], []).append(folder / row["curve"])
+        for path in sorted(folder.parent.glob(folder.name + ".ddp_*.csv")):
+            found.setdefault("ddp", []).append(path)
     return {name: [[(float(point["seconds"]), float(point["accuracy"])) for point in read(path)]
                    for path in paths] for name, paths in found.items()}
 
@@ -61,40 +70,104 @@ def write_bands(curves, path):
                                f"{min(values):.4f}", f"{max(values):.4f}", len(runs)])
 
 
-def draw(curves, bands, path, target):
-    command = [
-        "set datafile separator comma", "set encoding utf8",
-        "set border 3 lc rgb '#555555'", "set tics nomirror out",
-        "set grid ytics lc rgb '#dddddd' lt 1", "set style fill transparent solid 0.15 noborder",
-        "set terminal svg size 860, 460 font 'sans-serif,13' background '#ffffff'",
-        f"set output '{path}'", "set xlabel 'seconds'", "set ylabel 'test accuracy'",
-        "set format y '%.0f %%'", "set yrange [30:*]", "set key bottom right samplen 1.5 spacing 1.2",
-        f"set arrow 1 from graph 0, first {100 * target} to graph 1, first {100 * target} "
-        "nohead lc rgb '#999999' dt 2"]
-    parts = []
-    for name, colour in COLOURS.items():
-        if name not in curves:
+def gnuplot(lines):
+    subprocess.run(["gnuplot"], input="\n".join(SETUP + lines) + "\n", text=True, check=True)
+
+
+def draw_curves(panels, path, target):
+    """One panel for each (title, curves, file of its bands)."""
+    lines = [f"set terminal svg size {460 * len(panels) + 20}, 440 font 'sans-serif,13' "
+             "background '#ffffff'", f"set output '{path}'", "set xlabel 'seconds'",
+             "set ylabel 'test accuracy'", "set format y '%.0f %%'", "set yrange [30:68]",
+             "set key bottom right samplen 1.5 spacing 1.15",
+             f"set multiplot layout 1, {len(panels)}",
+             f"set arrow 1 from graph 0, first {100 * target} to graph 1, first {100 * target} "
+             "nohead lc rgb '#999999' dt 2"]
+    for title, curves, bands in panels:
+        parts = []
+        for name, (label, colour) in STYLES.items():
+            if name not in curves:
+                continue
+            rows = f"\"< grep '^{name},' {bands}\""
+            parts.append(f"{rows} using 2:(100*$4):(100*$5) with filledcurves lc rgb '{colour}' "
+                         "notitle")
+            parts.append(f"{rows} using 2:(100*$3) with lines lw 2 lc rgb '{colour}' "
+                         f"title '{label}'")
+        lines += [f"set title '{title}'", "plot " + ", ".join(parts)]
+    gnuplot(lines + ["unset multiplot"])
+
+
+def speedups(folders, path):
+    """Means over seeds and their speed-up over one rank, by algorithm and ranks."""
+    times, gradients, missed = {}, {}, {}
+    for row in itertools.chain.from_iterable(read(folder / "runs.csv") for folder in folders):
+        if row["phase"] != "run":
             continue
-        rows = f"\"< grep '^{name},' {bands}\""
-        parts.append(f"{rows} using 2:(100*$4):(100*$5) with filledcurves lc rgb '{colour}' "
-                     "notitle")
-        parts.append(f"{rows} using 2:(100*$3) with lines lw 2 lc rgb '{colour}' "
-                     f"title '{LABELS[name]}'")
-    command.append("plot " + ", ".join(parts))
-    subprocess.run(["gnuplot"], input="\n".join(command) + "\n", text=True, check=True)
+        key = row["algorithm"], row["slow"], int(row["ranks"])
+        missed.setdefault(key, []).append(not row["time_to_target"])
+        if row["time_to_target"]:
+            times.setdefault(key, []).append(float(row["time_to_target"]))
+            gradients.setdefault(key, []).append(float(row["gradients_to_target"]))
+    serial = min(statistics.mean(value) for key, value in times.items() if key[2] == 1)
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(["algorithm", "slow", "ranks", "reached", "seconds", "least", "most",
+                       "speedup", "gradients"])
+        for key in sorted(missed):
+            reached = f"{missed[key].count(False)} of {len(missed[key])}"
+            if missed[key].count(False) < len(missed[key]):
+                rows.writerow([*key, reached, "", "", "", "", ""])
+                continue
+            mean = statistics.mean(times[key])
+            rows.writerow([*key, reached, f"{mean:.4g}", f"{min(times[key]):.4g}",
+                           f"{max(times[key]):.4g}", f"{serial / mean:.3g}",
+                           f"{statistics.mean(gradients[key]):.0f}"])
+
+
+def draw_speedups(rows, path):
+    known = read(rows)
+    slows = sorted({row["slow"] for row in known if int(row["ranks"]) > 1})
+    lines = [f"set terminal svg size {460 * len(slows) + 20}, 440 font 'sans-serif,13' "
+             "background '#ffffff'", f"set output '{path}'", "set xlabel 'ranks'",
+             "set ylabel 'times as fast as one rank'", "set key top left samplen 1.5 spacing 1.15",
+             "set datafile missing ''", "set xrange [0:26]", "set yrange [0:*]",
+             "set xtics (1, 4, 8, 16, 25)", f"set multiplot layout 1, {len(slows)}"]
+    for slow in slows:
+        parts = ["x with lines lc rgb '#bbbbbb' dt 2 title 'perfect'"] if not slow else []
+        for name, (label, colour) in STYLES.items():
+            if any(row["algorithm"] == name and row["slow"] == slow and int(row["ranks"]) > 1
+                   for row in known):
+                parts.append(f"\"< grep '^{name},{slow},' {rows}\" using 3:8 with linespoints "
+                             f"lw 2 pt 7 ps 0.7 lc rgb '{colour}' title '{label}'")
+        title = "all ranks equal" if not slow else \
+            f"rank {slow.split(':')[0]} is {slow.split(':')[1]} times slower"
+        lines += [f"set title '{title}'", "plot " + ", ".join(parts)]
+    gnuplot(lines + ["unset multiplot"])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--results", type=pathlib.Path, required=True, help="folder of the study")
+    parser.add_argument("--results", nargs="+", action="append", required=True,
+                        metavar=("TITLE", "FOLDER"),
+                        help="a title and the folders of studies for one picture; may be repeated")
     parser.add_argument("--out", required=True, help="name of the files to write, without ending")
+    parser.add_argument("--by_ranks", action="store_true", help="speed-up against ranks")
     arguments = parser.parse_args()
-    results = arguments.results.resolve()
-    curves = curves_of(results)
-    bands = pathlib.Path(arguments.out + "_curves.csv").resolve()
-    write_bands(curves, bands)
-    target = next(float(row["target_accuracy"]) for row in read(results / "runs.csv"))
-    draw(curves, bands, pathlib.Path(arguments.out + ".svg").resolve(), target)
+    out = arguments.out
+    if arguments.by_ranks:
+        rows = pathlib.Path(out + ".csv").resolve()
+        speedups([pathlib.Path(folder) for folder in arguments.results[0][1:]], rows)
+        draw_speedups(rows, pathlib.Path(out + ".svg").resolve())
+        return
+    panels = []
+    for i, (title, *folders) in enumerate(arguments.results):
+        folders = [pathlib.Path(folder).resolve() for folder in folders]
+        bands = pathlib.Path(f"{out}_{i + 1}_curves.csv").resolve()
+        curves = curves_of(folders)
+        write_bands(curves, bands)
+        panels.append((title, curves, bands))
+        target = next(float(row["target_accuracy"]) for row in read(folders[0] / "runs.csv"))
+    draw_curves(panels, pathlib.Path(out + ".svg").resolve(), target)
 
 
 if __name__ == "__main__":

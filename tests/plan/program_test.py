@@ -87,6 +87,15 @@ def measured(plan):
     expect("not reached" not in learned[2], "that the target can be reached", result)
 
 
+def network(plan):
+    """A network learns on virtual time, though it has a memory of its own for its parameters."""
+    result = plan.well("--problem", "mlp", "--data", "synthetic", "--points", "2000",
+                       "--max_ranks", "2", "--bandwidth", "100", "--learn", "--step_sizes", "0.5,1")
+    loss = float(result.stdout.split("Time to a test loss of ")[1].split(",")[0])
+    # Ten classes: 2.3 is what a guess has.
+    expect(loss < 2.0, "a loss that falls", result)
+
+
 def ranks(plan):
     """Under mpirun on one machine there is no network to measure."""
     result = plan.well(*MODEL, "--max_ranks", "2", before=(plan.mpiexec, "-n", "2"))
@@ -126,7 +135,7 @@ def main():
     parser.add_argument("--mpiexec", default="mpiexec")
     parser.add_argument("--work", required=True)
     plan = Plan(parser.parse_args())
-    for part in (described, measured, ranks, pages, mistakes):
+    for part in (described, measured, network, ranks, pages, mistakes):
         part(plan)
 
 

@@ -583,6 +583,7 @@ def check_page(page, path, folder):
         check_legend(page, i, group, where)
         check_controls(page, i, where)
     check_same_colours(page)
+    check_answers(page, data, "page")
     check_end(page, data)
     check_contrast(page, "light")
     light = background(page)
@@ -621,12 +622,54 @@ def check_end(page, data):
     text = page.run("document.getElementById('settings').innerText")
     for name, value in data["settings"] + data["versions"]:
         check(str(name) in text and str(value) in text, f"{name} is not at the end of the page")
-    check(page.run("document.getElementById('command').textContent") == data["command"],
+    check(page.run("document.querySelector('pre.command').textContent") == data["command"],
           "the command is not as it was")
     page.click("document.querySelector('button.copy')")
     page.settle()
     check(page.run("document.querySelector('button.copy').textContent") == "Copied",
           "the command cannot be copied")
+
+
+def check_answers(page, data, where):
+    """With several groups the page begins with what each of them says."""
+    answers = page.run("""[...document.querySelectorAll('nav li')].map((answer) =>
+      [answer.querySelector('a').getAttribute('href'), answer.innerText])""")
+    sentences = page.run("""[...document.querySelectorAll('section.group')].map((group) =>
+      ['#' + group.id, group.querySelector('h2').innerText + ': ' +
+       group.querySelector('.summary').innerText])""")
+    check(answers == (sentences if len(data["groups"]) > 1 else []),
+          f"{where}: the page does not begin with its answers")
+
+
+def check_studies(page, path, studies, data):
+    """One page of several studies: each is named where its groups are, and at the end."""
+    page.open(path)
+    check_answers(page, data, "two studies")
+    names = page.run("[...document.querySelectorAll('section.group h2')].map((h) => h.innerText)")
+    check(names == [f"{studies[group['study']]['title']}, {group['name']}"
+                    for group in data["groups"]], "two studies: groups are not of their studies")
+    ends = page.run("""[...document.querySelectorAll('section:not(.group)')].map((end) =>
+      [end.querySelector('h2').innerText, end.querySelector('pre.command').textContent,
+       end.innerText])""")
+    check(len(ends) == len(studies) and all(
+        study["title"] in head and study["command"] == command and study["machine"] in text
+        for (head, command, text), study in zip(ends, studies)),
+          "two studies: it is not said how each was made")
+    check_quiet(page, "two studies")
+
+
+def two_studies(sample):
+    """As the program joins them."""
+    studies, groups = [], []
+    for i, title in enumerate(("Study: one", "Study: another")):
+        study = copy.deepcopy(sample)
+        study.update({"title": title, "command": f"{sample['command']} --seed {i}",
+                      "machine": f"{i + 4} cores"})
+        for group in study.pop("groups"):
+            groups.append({**group, "study": i})
+        studies.append(study)
+    return studies, {"title": "2 studies", "created": "today", "studies": studies,
+                     "groups": groups}
 
 
 def check_without_scripts(page, path):
@@ -753,6 +796,10 @@ def test(program, arguments):
                     check_odd(page, data, finished(data, work / f"odd{i}.html"), name)
                     if folder and i in (1, 3):
                         page.screenshot(folder / f"odd{i}.png")
+                studies, data = two_studies(sample)
+                check_studies(page, finished(data, work / "two.html"), studies, data)
+                if folder:
+                    page.screenshot(folder / "two.png")
                 page.open(TEMPLATE)
                 check(page.run("document.querySelector('main .problem') !== null"),
                       "a page without data does not say so")

@@ -643,7 +643,9 @@ def accuracy(studies):
     studies.refused(SMALL + ["--model_file", "net.onnx"], "--model_file",
                     "--problem")
     names = ["dasgd_adam", "allreduce_adam", "adam", "momentum",
-             "dasgd_momentum", "allreduce_momentum", "threads"]
+             "dasgd_momentum", "allreduce_momentum", "threads",
+             "threads_momentum", "local_momentum:4", "adpsgd_momentum",
+             "ps_momentum"]
     words = SMALL[:-2] + ["--algorithms", ",".join(names), "--step_sizes",
                           "0.2", "--time_budget", "0.4", "--target_accuracy",
                           "0.5", "--seeds"]
@@ -689,6 +691,87 @@ def accuracy(studies):
            "curves of errors", group["curves"])
 
 
+def threads(studies):
+    """What one process does with all cores, for comparison."""
+    studies.refused(SMALL + ["--problem", "mlp", "--algorithms", "parallel"],
+                    "ParallelSGD", "'mlp'", "'logistic' or 'softmax'")
+    # Both end at the target, long before their time is over.
+    studies.well(SMALL[:-1] + ["20", "--algorithms", "parallel,sgd", "--seeds",
+                               "1", "--step_sizes", "0.05", "--target_loss",
+                               "1.5"], "threads")
+    runs = [row for row in studies.table("threads") if row["phase"] == "run"]
+    expect([row["status"] for row in runs] == ["target", "target"] and
+           runs[1]["algorithm"] == "parallel", "both at the target", runs)
+
+
+VIRTUAL = ["--simulate", "--data", "synthetic", "--points", "960",
+           "--test_points", "200", "--gradient_seconds", "0.01"]
+
+
+def simulated(studies):
+    """Ranks on virtual time: the same on every machine, and in its seconds."""
+    studies.refused(SMALL + ["--bandwidth", "100"], "--bandwidth", "--simulate")
+    studies.refused(VIRTUAL + ["--algorithms", "threads"], "(threads)",
+                    "leave it out")
+    # A network reads its parameters from memory of its own.
+    names = ["dasgd", "allreduce_momentum", "ps", "adpsgd", "local:4", "adam",
+             "sgd"]
+    words = VIRTUAL + ["--problem", "mlp", "--algorithms", ",".join(names),
+                       "--ranks", "2,8", "--slow", "1:4", "--seeds", "1",
+                       "--step_sizes", "0.1", "--time_budget", "2",
+                       "--target_loss", "2.15"]
+    studies.well(words, "simulated")
+    rows = studies.table("simulated")
+    expect(all(row["phase"] == "run" for row in rows) and len(rows) == 12,
+           "no limit to measure, and nothing to tune", rows)
+    for row in rows:
+        serial = row["algorithm"] in ("adam", "sgd")
+        expect(row["ranks"] == "1" if serial else row["ranks"] in ("2", "8"),
+               "as many ranks as were asked for", row)
+        expect(row["oversubscribed"] == "no" and float(row["wall_seconds"]) <
+               60, "one process", row)
+        budget = 2 * min(1, 4 / int(row["ranks"]))
+        expect(float(row["seconds"]) < budget + 0.2, "virtual seconds", row)
+    sgd = [row for row in rows if row["algorithm"] == "sgd"][0]
+    expect(sgd["status"] == "target" and abs(float(
+        sgd["gradients_per_second"]) - 100) < 3, "a gradient in 10 ms", sgd)
+    waiting = {row["ranks"]: float(row["idle_share"]) for row in rows
+               if row["algorithm"] == "allreduce_momentum"}
+    expect(waiting["2"] > 0.3 and waiting["8"] > 0.6, "ranks that wait for the "
+           "slow one", waiting)
+    rates = {row["ranks"]: float(row["gradients_per_second"]) for row in rows
+             if row["algorithm"] == "dasgd"}
+    expect(abs(rates["2"] - 125) < 6 and abs(rates["8"] - 725) < 30,
+           "all that the ranks can compute", rates)
+    data = studies.page("simulated")
+    expect("virtual time" in dict(map(tuple, data["settings"])), "what is not "
+           "real", data["settings"])
+    expect(not any(group["oversubscribed"] for group in data["groups"]),
+           "no cores that are shared", data)
+    before = rows
+    studies.well(words + ["--restart"], "simulated")
+    rows = studies.table("simulated")
+    for row in before + rows:
+        row["started"] = row["wall_seconds"] = ""
+    expect(rows == before, "the same study again", (before, rows))
+
+
+def several(studies):
+    """One page of several studies."""
+    first, second = "simulated/dasgd_study", "threads/dasgd_study"
+    studies.refused(["--studies", "nowhere"], "'nowhere'", "report.json")
+    studies.well(["--studies", f"../{first},../{second}"], "several")
+    data = studies.page("several")
+    parts = [json.loads((studies.work / one / "report.json").read_text())
+             for one in (first, second)]
+    expect([study["title"] for study in data["studies"]] ==
+           [part["title"] for part in parts], "both titles", data["studies"])
+    expect([group["study"] for group in data["groups"]] == [0, 0, 1] and
+           [group["rows"] for group in data["groups"]] ==
+           [group["rows"] for part in parts for group in part["groups"]],
+           "all groups", data["groups"])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
@@ -711,7 +794,8 @@ def main():
     with concurrent.futures.ThreadPoolExecutor() as pool:
         chains = [pool.submit(one_by_one, actions) for actions in (
             (plain, made_up, interrupted, others),
-            (words, mistakes, outputs, failures, folders, accuracy))]
+            (words, mistakes, outputs, failures, folders, accuracy, threads,
+             simulated, several))]
         for chain in chains:
             chain.result()
     browser(studies, arguments.page_test)
