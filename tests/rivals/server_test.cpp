@@ -7,6 +7,8 @@
  */
 #include "rivals.hpp"
 
+#include <dasgd/optimizer/simulate.hpp>
+
 #include "catch.hpp"
 
 using namespace tests;
@@ -112,6 +114,29 @@ TEST_CASE("DelayAdaptive() leaves gradients that are in time as they are",
     Optimize(optimizer, probe, iterate);
   }
   CHECK(arma::approx_equal(results[0], results[1], "absdiff", 0));
+}
+
+TEST_CASE("DelayAdaptive() on more ranks than tell how late each gradient is",
+    "[server]")
+{
+  // Only a sample of the gradients says how late it is.  The others must not
+  // pass for being as late as can be: with a slope of 1 the model tells how much
+  // of each step was taken.
+  const size_t ranks = 160;
+  REQUIRE(dasgd::Manifest::VersionedEvery(ranks) > 1);
+  Probe probe(ranks * 20, 2);
+  probe.spoil = [](double&, arma::mat& gradient) { gradient.ones(); };
+  std::vector<Probe> probes(ranks, probe);
+  arma::mat iterate(2, 1, arma::fill::zeros);
+  dasgd::ParameterServerSGD<> optimizer(1, 1, ranks * 20, -1);
+  optimizer.DelayAdaptive() = true;
+  dasgd::SimMachine machine;
+  machine.computeSeconds.assign(ranks, 0.01);
+  dasgd::Simulate(optimizer, probes, iterate, machine);
+  const double gradients = double(optimizer.Report().Gradients());
+  CHECK(gradients == double(ranks * 20));
+  CHECK(-iterate[0] > 0.9 * gradients);
+  CHECK(-iterate[0] <= gradients);
 }
 
 TEST_CASE("MaxDistance() discards what comes from too far, and uses the rest",

@@ -249,6 +249,8 @@ srun_without_pmix()
     elif [ "$status" -eq 0 ] || ! grep -q "error occurred in MPI_Init" output
     then
       failed "$text: status $status"
+    elif [ "$(grep -c "^dasgd: srun has started 2 processes without PMIx" output)" -ne 1 ]; then
+      failed "$text: the remedy is not said once"
     else
       ok "$text, status $status"
     fi

@@ -69,6 +69,7 @@ class ServerWorker : public WorkerDefaults
       options(options),
       serves(routes.Rank() == options.ServerRank()),
       wanted(routes.SendTo().size(), false),
+      late(routes.SendTo().size(), 0),
       given((serves && options.MaxDistance() > 0) ? routes.SendTo().size() : 0,
           std::vector<ElemType>(problem.Iterate(), problem.Iterate() +
           elements)),
@@ -194,11 +195,15 @@ class ServerWorker : public WorkerDefaults
     }
     const ManifestEntry& its = frame.manifest.Entries()[0];
     const size_t link = endpoint.LinkTo(from);
-    const std::uint64_t late = Staleness(endpoint.Known().data(),
-        frame.manifest.Version(0), endpoint.Routes().Ranks());
+    // On many ranks only a sample of the gradients tells how late it is.
+    if (const std::uint64_t* version = frame.manifest.Version(0))
+    {
+      late[link] = double(Staleness(endpoint.Known().data(), version,
+          endpoint.Routes().Ranks()));
+    }
     const double workers = double(endpoint.SendTo().size());
-    const double scale = (options.DelayAdaptive() && double(late) > workers) ?
-        workers / double(late) : 1;
+    const double scale = (options.DelayAdaptive() && late[link] > workers) ?
+        workers / late[link] : 1;
     const double batch = double(its.points - points[from]);
     points[from] = its.points;
     wanted[link] = true;
@@ -237,6 +242,8 @@ class ServerWorker : public WorkerDefaults
   // The server.
   //! Per link: does that worker wait for the model?
   std::vector<bool> wanted;
+  //! Per link: how late the last gradient was of which that is known.
+  std::vector<double> late;
   //! Per link, if it matters: the model that the worker has.
   std::vector<std::vector<ElemType>> given;
   //! Points that each worker has visited.

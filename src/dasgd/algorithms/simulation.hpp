@@ -54,6 +54,7 @@ class Simulation
       seat.worker = make(*seat.routes);
       seat.driver = std::make_unique<Driver<WorkerType>>(*seat.worker);
       Endpoint<ElemType>& endpoint = seat.worker->Node().Endpoint();
+      endpoint.Pool().Share(idle);
       endpoint.SetMachines(machine.Machines(ranks));
       std::vector<SimLink> links;
       for (const size_t peer : endpoint.SendTo())
@@ -490,6 +491,8 @@ class Simulation
   SimMachine machine;
   SimClock clock;
   Random random;
+  //! Buffers that no rank uses.
+  std::vector<Buffer> idle;
   SimNetwork network;
   std::vector<Seat> seats;
   std::uint64_t fingerprint = 0;

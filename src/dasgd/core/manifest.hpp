@@ -25,6 +25,8 @@ namespace dasgd {
 struct ManifestEntry
 {
   std::uint32_t origin = 0;
+  //! Does the manifest hold the gradient's version vector?
+  bool versioned = true;
   //! Sequence number of the first gradient, counted from 1.
   std::uint64_t first = 0;
   std::uint64_t count = 1;
@@ -35,8 +37,6 @@ struct ManifestEntry
   //! ... and the origin's points and objective in that epoch so far.
   std::uint64_t epochPoints = 0;
   double epochObjective = 0;
-  //! Does the manifest hold the gradient's version vector?
-  bool versioned = true;
 };
 
 /**
@@ -53,7 +53,7 @@ class Manifest
 {
  public:
   explicit Manifest(const size_t ranks = 1) :
-      ranks(ranks), versions(ranks, 0), lastOf(ranks, none) { }
+      ranks(ranks), lastOf(ranks, none) { }
 
   /**
    * Entries kept apart for a given number of ranks, and version vectors kept at
@@ -123,15 +123,16 @@ class Manifest
   void Push(const ManifestEntry& entry, const std::uint64_t* version)
   {
     gradients += entry.count;
-    lastOf[entry.origin] = entries.size();
+    lastOf[entry.origin] = std::uint32_t(entries.size());
     entries.push_back(entry);
+    const size_t kept = versions.size() / ranks;
     if (!entry.versioned || version == nullptr || kept >= Limit(ranks))
     {
       entries.back().versioned = false;
-      slots.push_back(0);
+      slots.push_back(none);
       return;
     }
-    slots.push_back(++kept);
+    slots.push_back(std::uint32_t(kept));
     versions.insert(versions.end(), version, version + ranks);
   }
 
@@ -154,8 +155,7 @@ class Manifest
       lastOf[entry.origin] = none;
     entries.clear();
     slots.clear();
-    versions.resize(ranks);
-    kept = 0;
+    versions.clear();
     gradients = 0;
   }
 
@@ -164,7 +164,7 @@ class Manifest
   {
     entries.reserve(count);
     slots.reserve(count);
-    versions.reserve((std::min(count, Limit(ranks)) + 1) * ranks);
+    versions.reserve(std::min(count, Limit(ranks)) * ranks);
   }
 
   bool Empty() const { return entries.empty(); }
@@ -172,22 +172,25 @@ class Manifest
   //! Number of gradients (at least the number of entries).
   std::uint64_t Gradients() const { return gradients; }
   const std::vector<ManifestEntry>& Entries() const { return entries; }
-  //! The version vector of the given entry; zeros if it has none.
+  //! The version vector of the given entry; null if it has none.
   const std::uint64_t* Version(const size_t entry) const
-  { return versions.data() + slots[entry] * ranks; }
+  {
+    return (slots[entry] == none) ? nullptr :
+        versions.data() + size_t(slots[entry]) * ranks;
+  }
 
  private:
-  static constexpr size_t none = std::numeric_limits<size_t>::max();
+  static constexpr std::uint32_t none =
+      std::numeric_limits<std::uint32_t>::max();
 
   size_t ranks;
   std::vector<ManifestEntry> entries;
   //! By entry, the place of its version vector.
-  std::vector<size_t> slots;
-  //! One of zeros, and then all version vectors that are kept.
+  std::vector<std::uint32_t> slots;
+  //! All version vectors that are kept.
   std::vector<std::uint64_t> versions;
-  size_t kept = 0;
   //! Per origin, its last entry.
-  std::vector<size_t> lastOf;
+  std::vector<std::uint32_t> lastOf;
   std::uint64_t gradients = 0;
 };
 

@@ -20,9 +20,11 @@ DASGD_INLINE Progress::Progress(const size_t ranks,
     points(ranks, 0), latest(ranks, 0)
 {
   // Memory for the epochs that are under way at a time, unless a rank is far
-  // ahead of another.
+  // ahead of another.  Thousands of ranks have long epochs.
   spare.reserve(maxOpen);
-  for (std::uint64_t epoch = 0; epoch < 16; ++epoch)
+  const size_t likely = std::max<size_t>(2, std::min<size_t>(16,
+      8192 / std::max<size_t>(ranks, 1)));
+  for (std::uint64_t epoch = 0; epoch < likely; ++epoch)
     Open(epoch);
   while (!open.empty())
     Close(open.begin());

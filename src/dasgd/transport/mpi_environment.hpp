@@ -85,6 +85,10 @@ Launched FindLauncher();
  */
 std::string LauncherMismatch();
 
+//! What to say before MPI_Init() if Slurm has started processes in a way that
+//! Open MPI does not know; empty if it has not, or if another rank says it.
+std::string MissingPmix();
+
 /**
  * Is this process the only one of a communicator, whatever MPI would say?  So it
  * is without a launcher, unless the program has initialised MPI.  Then nothing

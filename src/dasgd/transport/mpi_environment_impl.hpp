@@ -147,6 +147,24 @@ DASGD_INLINE std::string LauncherMismatch()
       "that the program was linked with, or by srun --mpi=pmix\n";
 }
 
+DASGD_INLINE std::string MissingPmix()
+{
+#if defined(OPEN_MPI)
+  const char* size = std::getenv("SLURM_STEP_NUM_TASKS");
+  const char* rank = std::getenv("SLURM_PROCID");
+  // mpirun may have been started by srun; it tells its processes itself.
+  if (size && rank && std::atoi(size) > 1 && std::atoi(rank) == 0 &&
+      !std::getenv("PMIX_RANK") && !std::getenv("OMPI_COMM_WORLD_SIZE"))
+  {
+    return "dasgd: srun has started " + std::string(size) + " processes "
+        "without PMIx, by which Open MPI learns of the others; if MPI_Init() "
+        "fails now, or each process trains by itself, start them by srun "
+        "--mpi=pmix\n";
+  }
+#endif
+  return "";
+}
+
 DASGD_INLINE bool Alone(const MPI_Comm comm)
 {
   int initialized = 0;
@@ -187,7 +205,10 @@ DASGD_INLINE void Initialize()
   if (std::getenv("OMPI_MCA_mpi_ft_enable"))
     setenv("OMPI_MCA_async_mpi_finalize", "1", 0);
 #endif
-  const std::string mismatch = LauncherMismatch();
+  // What Open MPI says when it fails does not name the remedy.
+  const std::string missing = MissingPmix();
+  std::fputs(missing.c_str(), stderr);
+  const std::string mismatch = missing.empty() ? LauncherMismatch() : "";
   int provided = 0, size = 1;
   // For an exchange beside computing; the user's code may call MPI, too.
   Check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided),

@@ -81,22 +81,31 @@ class BufferPool
   Buffer Take()
   {
     peak = std::max(peak, ++used);
-    if (idle.empty())
+    std::vector<Buffer>& from = Idle();
+    if (from.empty())
     {
       if (used > most)
         Exhausted();
       return Buffer(bytes);
     }
-    Buffer buffer = std::move(idle.back());
-    idle.pop_back();
+    Buffer buffer = std::move(from.back());
+    from.pop_back();
     return buffer;
   }
 
   void Give(Buffer&& buffer)
   {
     --used;
-    idle.push_back(std::move(buffer));
+    Idle().push_back(std::move(buffer));
   }
+
+  /**
+   * Have idle buffers in common with other pools of the same size: what one rank
+   * of a simulation has touched another one may use.
+   *
+   * @param idle Must outlive this pool.
+   */
+  void Share(std::vector<Buffer>& idle) { common = &idle; }
 
   //! How many buffers there will be at most, about.
   void Reserve(const size_t buffers) { idle.reserve(buffers); }
@@ -117,11 +126,14 @@ class BufferPool
  private:
   [[noreturn]] void Exhausted() const;
 
+  std::vector<Buffer>& Idle() { return common ? *common : idle; }
+
   size_t bytes;
   size_t used = 0;
   size_t peak = 0;
   size_t most = std::numeric_limits<size_t>::max();
   std::vector<Buffer> idle;
+  std::vector<Buffer>* common = nullptr;
 };
 
 } // namespace dasgd
