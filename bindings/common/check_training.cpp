@@ -264,8 +264,8 @@ size_t CheckRanks(mlpack::util::Params& params)
   if (Launched() && size_t(ranks) != Ranks() && !(known.count("elastic") > 0 &&
       params.Has("elastic")))
   {
-    throw std::invalid_argument(invalid + "mpirun has started " +
-        std::to_string(Ranks()) + " ranks; leave '--ranks' out under mpirun!");
+    throw std::invalid_argument(invalid + std::to_string(Ranks()) + " ranks "
+        "have been started by mpirun or srun; leave '--ranks' out there!");
   }
   if (!Launched() && size_t(ranks) > MostRanks())
   {

@@ -174,8 +174,10 @@ class Watch
     if (over)
       return;
     const bool due = next < times.size() && now >= times[next];
+    // Few points take their share only in part: all points must fit in, too.
     if (probe && std::isfinite(target) && now - probed >= budget / 100 &&
-        probeSeconds + ((below < 2) ? probeCost : fullCost) <= 0.02 * now)
+        probeSeconds + ((below < 2) ? probeCost : fullCost) <=
+        ((below < 2) ? 0.01 : 0.04) * now)
       Probe(iterate, now);
     if (due || over || now >= budget)
     {

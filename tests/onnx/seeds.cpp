@@ -2,7 +2,8 @@
  * @file seeds.cpp
  *
  * Writes valid models, one for each group of operators, to the folder that is
- * given: for fuzz_onnx.cpp to start from, and for program_test.py.
+ * given: for fuzz_onnx.cpp to start from, for program_test.py, and for the
+ * study of CIFAR-10.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -83,6 +84,16 @@ int main(int argc, char** argv)
         { { "axes", Dims{ 1 } } });
     Write("moves", m, { { 2, 2, 3 }, { 2, 2, 4 }, { 2, 2, 2 }, { 2, 4, 2 },
         { 2, 2, 4 }, { 2, 1, 4 } });
+  }
+  {
+    // Images as in CIFAR-10.
+    Maker m({ 3, 32, 32 });
+    m.Add("Gemm", { m.Add("Flatten", { m.Add("Relu", { m.Add("Conv", { "x",
+        m.Weight({ 4, 3, 5, 5 }), m.Weight({ 4 }) },
+        { { "strides", Dims{ 4, 4 } } }) }) }), m.Weight({ 196, 10 }),
+        m.Weight({ 10 }) });
+    Write("cifar", m, { { 2, 4, 7, 7 }, { 2, 4, 7, 7 }, { 2, 196 },
+        { 2, 10 } });
   }
   return 0;
 }

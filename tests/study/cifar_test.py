@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Runs examples/study/cifar.sh in short: on images that are made up, with a small network, by
+wall-clock time on two ranks and on virtual time on more, and looks at what it leaves."""
+
+import argparse
+import csv
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "examples" / "study" / "cifar.sh"
+
+
+def expect(holds, what, seen):
+    if not holds:
+        sys.exit(f"cifar_test: expected {what}\n{seen}")
+
+
+def write_images(folder):
+    """Each class has a colour of its own."""
+    folder.mkdir(parents=True)
+    numbers = random.Random(7)
+    names = [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]
+    for name in names:
+        with open(folder / name, "wb") as file:
+            for i in range(100):
+                label = i % 10
+                file.write(bytes([label]))
+                for plane in range(3):
+                    bright = 60 + 120 * ((label + 1) >> plane & 1) + 8 * label
+                    file.write(bytes(bright + value % 16 for value in numbers.randbytes(1024)))
+
+
+def rows(folder):
+    with open(folder / "runs.csv", newline="", encoding="utf-8") as file:
+        return [row for row in csv.DictReader(file) if row["phase"] == "run"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("build", "seeds", "work"):
+        parser.add_argument("--" + name, required=True, type=pathlib.Path)
+    arguments = parser.parse_args()
+    work = arguments.work.resolve()
+    shutil.rmtree(work, ignore_errors=True)
+    write_images(work / "data")
+    out = work / "out"
+    out.mkdir()
+    subprocess.run([arguments.seeds, work], check=True)
+    shutil.copy(work / "cifar.onnx", out / "convolutional.onnx")
+
+    def study(*words):
+        result = subprocess.run(
+            [SCRIPT, "--out", out, "--data_dir", work / "data", "--seeds", "1", "--seconds", "20",
+             "--accuracy", "0.3", "--step_sizes", "0.1", "--no_torch", *words], text=True,
+            env={**os.environ, "BUILD_DIR": str(arguments.build.resolve())},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        expect(result.returncode == 0, f"status 0 of cifar.sh {' '.join(words)}", result.stdout)
+        return result.stdout
+
+    algorithms = ["dasgd_momentum", "allreduce_momentum", "momentum"]
+    text = study("--slow", "0:4", "--algorithms", ",".join(algorithms))
+    found = rows(out / "slow_0_4")
+    expect(sorted(row["algorithm"] for row in found) == sorted(algorithms) and
+           all(row["status"] == "target" for row in found), "all at the target", text)
+    for name in ("slow_0_4.svg", "slow_0_4.html", "slow_0_4_1_curves.csv"):
+        expect((out / name).stat().st_size > 500, f"{name}, which shows them", text)
+
+    text = study("--virtual", "4,8")
+    found = rows(out / "virtual_equal")
+    expect(sorted((row["algorithm"], row["ranks"]) for row in found) == sorted(
+        [(name, ranks) for name in ("dasgd", "allreduce", "ps") for ranks in ("4", "8")] +
+        [("sgd", "1")]), "each on each number of ranks", text)
+    expect(all(row["status"] == "target" for row in found), "all at the target", text)
+    with open(out / "virtual_equal.csv", newline="", encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    expect(len(table) == 7 and all(float(row["speedup"]) > 0 for row in table),
+           "a speed-up of each", table)
+    expect((out / "virtual_equal.svg").stat().st_size > 500, "a figure", text)
+
+
+if __name__ == "__main__":
+    main()
