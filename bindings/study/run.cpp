@@ -648,13 +648,19 @@ void Run(const Entries& run, const DataSet& data, Task& task)
       const size_t count = size_t(std::max(8.0, std::min(wanted, 256e6 /
           bytes)));
       watch.Observe(iterate, count, run.Number("target"),
-          [&task, &judged, &run, most](const arma::mat& model, const bool all)
+          [&task, &judged, &run, most, next = size_t(0)](
+          const arma::mat& model, const bool all) mutable
           {
-            const size_t count = all ? most : std::min<size_t>(200, most);
-            const Score score = ScoreOf(task, model, judged, 0, count);
+            // Other points each time: some are easier than all are.
+            const size_t begin = all ? 0 : next;
+            const size_t end = all ? most : std::min(begin + 200, most);
+            const double count = double(end - begin);
+            if (!all)
+              next = (end < most) ? end : 0;
+            const Score score = ScoreOf(task, model, judged, begin, end);
             // What is not finite is wrong, but must be seen as such.
             return (ByErrors(run) && std::isfinite(score.loss)) ?
-                1 - score.right / double(count) : score.loss / double(count);
+                1 - score.right / count : score.loss / count;
           });
     }
     {

@@ -37,9 +37,9 @@ struct TellsApplied<OptimizerType, std::void_t<decltype(
 
 /**
  * The one callback of all runs.  Losses of the copies are computed after the
- * run.  While it runs there is a probe, on few points, which takes no more than
- * a small part of the time: if it is below the target twice in a row, and the
- * loss on all points is, too, the run is over.
+ * run.  While it runs there are probes on a few points each, which take no more
+ * than a small part of the time: if the mean of the last ones is below the target,
+ * and the loss on all points is, too, the run is over.
  */
 class Watch
 {
@@ -176,8 +176,8 @@ class Watch
     const bool due = next < times.size() && now >= times[next];
     // Few points take their share only in part: all points must fit in, too.
     if (probe && std::isfinite(target) && now - probed >= budget / 100 &&
-        probeSeconds + ((below < 2) ? probeCost : fullCost) <=
-        ((below < 2) ? 0.01 : 0.04) * now)
+        probeSeconds + (near ? fullCost : probeCost) <=
+        (near ? 0.04 : 0.01) * now)
       Probe(iterate, now);
     if (due || over || now >= budget)
     {
@@ -192,7 +192,7 @@ class Watch
   //! Is the target reached?
   void Probe(const arma::mat& iterate, const double now)
   {
-    const bool all = below >= 2;
+    const bool all = near;
     const double loss = probe(iterate, all);
     probed = Elapsed();
     (all ? fullCost : probeCost) = probed - now;
@@ -200,15 +200,8 @@ class Watch
     diverged = !std::isfinite(loss);
     over = diverged || (all && loss <= target);
     if (!all)
-    {
-      fewLoss = loss;
-      below = (loss * bias <= target) ? below + 1 : 0;
-      return;
-    }
-    // The few points are easier than all are: ask for more of them.
-    below = 0;
-    if (fewLoss > 0)
-      bias = std::max(bias, loss / fewLoss);
+      recent = std::isfinite(recent) ? (recent + loss) / 2 : loss;
+    near = !all && recent <= target;
   }
 
   void Take(const arma::mat& iterate,
@@ -246,10 +239,10 @@ class Watch
   double probed = 0;
   double probeCost = 0;
   double fullCost = 0;
-  double fewLoss = 1;
-  double bias = 1;
   double probeSeconds = 0;
-  size_t below = 0;
+  //! Mean of the last probes, and whether it is below the target.
+  double recent = std::nan("");
+  bool near = false;
   bool over = false;
   bool diverged = false;
 };

@@ -30,7 +30,7 @@ def write_images(folder):
                 label = i % 10
                 file.write(bytes([label]))
                 for plane in range(3):
-                    bright = 60 + 120 * ((label + 1) >> plane & 1) + 8 * label
+                    bright = 40 + 110 * ((label + 1) >> plane & 1) + 8 * label
                     file.write(bytes(bright + value % 16 for value in numbers.randbytes(1024)))
 
 
@@ -55,21 +55,21 @@ def main():
     def study(*words):
         result = subprocess.run(
             [SCRIPT, "--out", out, "--data_dir", work / "data", "--seeds", "1", "--seconds", "20",
-             "--accuracy", "0.3", "--step_sizes", "0.1", "--no_torch", *words], text=True,
+             "--accuracy", "0.3", "--no_torch", *words], text=True,
             env={**os.environ, "BUILD_DIR": str(arguments.build.resolve())},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         expect(result.returncode == 0, f"status 0 of cifar.sh {' '.join(words)}", result.stdout)
         return result.stdout
 
     algorithms = ["dasgd_momentum", "allreduce_momentum", "momentum"]
-    text = study("--slow", "0:4", "--algorithms", ",".join(algorithms))
+    text = study("--slow", "0:4", "--step_sizes", "0.1", "--algorithms", ",".join(algorithms))
     found = rows(out / "slow_0_4")
     expect(sorted(row["algorithm"] for row in found) == sorted(algorithms) and
            all(row["status"] == "target" for row in found), "all at the target", text)
     for name in ("slow_0_4.svg", "slow_0_4.html", "slow_0_4_1_curves.csv"):
         expect((out / name).stat().st_size > 500, f"{name}, which shows them", text)
 
-    text = study("--virtual", "4,8")
+    text = study("--virtual", "4,8", "--step_sizes", "0.02")
     found = rows(out / "virtual_equal")
     expect(sorted((row["algorithm"], row["ranks"]) for row in found) == sorted(
         [(name, ranks) for name in ("dasgd", "allreduce", "ps") for ranks in ("4", "8")] +
