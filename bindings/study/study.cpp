@@ -271,13 +271,13 @@ class Conductor
       WarnOfLoad();
     if (left > 0 && settings.simulation.wanted)
     {
-      std::cout << TotalRuns() << " to make, on virtual time; each computes "
+      std::cout << RunsToMake() << ", on virtual time; each computes "
           "as many gradients\nas one rank does in up to " << NumberText(4 *
           settings.budget, 3) << " s." << std::endl;
     }
     else if (left > 0)
     {
-      std::cout << TotalRuns() << " to make, of up to " << NumberText(
+      std::cout << RunsToMake() << ", of up to " << NumberText(
           settings.budget, 3) << " s each: " << DurationText(Left())
           << " if all take that long." << std::endl;
     }
@@ -536,8 +536,8 @@ class Conductor
         left);
   }
 
-  std::string TotalRuns() const
-  { return Total() + (results.Rows().size() + left == 1 ? " run" : " runs"); }
+  std::string RunsToMake() const
+  { return (exact ? "" : "about ") + Counted(left, "run") + " to make"; }
 
   //! A line for a run that has ended.
   void Say(const std::string& about, const Row& row)
