@@ -13,7 +13,7 @@ data="${DASGD_CIFAR:-$HOME/.cache/dasgd/cifar-10-batches-bin}"
 out="$PWD/cifar-study"
 algorithms=dasgd_momentum,allreduce_momentum,local_momentum,adpsgd_momentum,momentum,threads_momentum
 network=convolutional seeds=3 seconds=200 accuracy=0.65 slow=none torch=yes
-steps=0.1,0.2 ddp_steps="0.01 0.02 0.04" figures_only=no virtual= given=no
+steps=0.1,0.2 tries=1 ddp_steps="0.01 0.02 0.04" figures_only=no virtual= given=no
 # Debian's PyTorch is for Debian's Python.
 python=/usr/bin/python3
 more=()
@@ -36,14 +36,16 @@ on which nothing else should run.
   --seconds S         of each run at most (default: $seconds)
   --accuracy A        to reach (default: $accuracy)
   --step_sizes LIST   to try first (default: $steps; a tenth of that with momentum, a
-                      hundredth with Adam)
+                      hundredth with Adam); a single one is taken without a try
   --slow WHICH        slow ranks, as "0:4" (default: $slow)
-  --algorithms LIST   of mlpack_dasgd_study
+  --tuning_seeds N    tries of each step that may be the best (default: $tries)
+  --algorithms LIST   to compare, by their names in mlpack_dasgd_study
                       (default: $algorithms)
   --virtual LIST      numbers of ranks, as 4,8,16,25: simulate them on virtual time, where
                       a gradient takes 20 ms and the network has 10 Gbit/s; compares
                       dasgd, allreduce, ps and sgd unless --algorithms are given
-  --no_torch          without PyTorch's DistributedDataParallel
+  --no_torch          without PyTorch's DistributedDataParallel; the network's file is
+                      still made by PyTorch, once
   --figures           draw what is in FOLDER, run nothing
   --help              print this
 END
@@ -54,7 +56,7 @@ die() { echo "cifar.sh: $*" >&2; exit 1; }
 while [ $# -gt 0 ]; do
   case "$1" in
     --out | --data_dir | --network | --seeds | --seconds | --accuracy | --slow | --algorithms | \
-      --virtual | --step_sizes)
+      --virtual | --step_sizes | --tuning_seeds)
       [ $# -gt 1 ] || die "$1 needs a value"
       case "$1" in
         --out) out="$2" ;;
@@ -67,6 +69,7 @@ while [ $# -gt 0 ]; do
         --algorithms) algorithms="$2" given=yes ;;
         --virtual) virtual="$2" ;;
         --step_sizes) steps="$2" ;;
+        --tuning_seeds) tries="$2" ;;
       esac
       shift ;;
     --no_torch) torch=no ;;
@@ -103,7 +106,7 @@ if [ $figures_only = no ]; then
     $python "$here/cifar_ddp.py" --network "$network" --export "$out/$network.onnx"
   "$program" --problem onnx --model_file "$out/$network.onnx" --data cifar10 --data_dir "$data" \
     --points 0 --test_points 10000 --batch_size 32 --ranks "$ranks" --slow "$slow" \
-    --algorithms "$algorithms" --seeds "$seeds" --tuning_seeds 1 --step_sizes "$steps" \
+    --algorithms "$algorithms" --seeds "$seeds" --tuning_seeds "$tries" --step_sizes "$steps" \
     --target_accuracy "$accuracy" --time_budget "$seconds" \
     ${simulate[@]+"${simulate[@]}"} \
     --results_dir "$results" --report_file "$results.html" ${more[@]+"${more[@]}"}
