@@ -249,7 +249,7 @@ srun_without_pmix()
     elif [ "$status" -eq 0 ] || ! grep -q "error occurred in MPI_Init" output
     then
       failed "$text: status $status"
-    elif [ "$(grep -c "^dasgd: srun has started 2 processes without PMIx" output)" -ne 1 ]; then
+    elif [ "$(grep -c "^dasgd: 2 processes were started by srun without PMIx" output)" -ne 1 ]; then
       failed "$text: the remedy is not said once"
     else
       ok "$text, status $status"

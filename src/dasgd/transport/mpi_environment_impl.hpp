@@ -156,7 +156,7 @@ DASGD_INLINE std::string MissingPmix()
   if (size && rank && std::atoi(size) > 1 && std::atoi(rank) == 0 &&
       !std::getenv("PMIX_RANK") && !std::getenv("OMPI_COMM_WORLD_SIZE"))
   {
-    return "dasgd: srun has started " + std::string(size) + " processes "
+    return "dasgd: " + std::string(size) + " processes were started by srun "
         "without PMIx, by which Open MPI learns of the others; if MPI_Init() "
         "fails now, or each process trains by itself, start them by srun "
         "--mpi=pmix\n";
