@@ -116,7 +116,7 @@ BINDING_LONG_DESC(
     "Gradients and messages are real; how long they take follows from " +
     PRINT_PARAM_STRING("gradient_seconds") + ", " +
     PRINT_PARAM_STRING("bandwidth") + " and " + PRINT_PARAM_STRING("latency") +
-    ".  A run of n > 4 ranks may take 4 / n of " +
+    ".  A run of n ranks, if n is above 4, may take 4 / n of " +
     PRINT_PARAM_STRING("time_budget") + "."
     "\n\n"
     "All results are kept in " + PRINT_PARAM_STRING("results_dir") + ": "

@@ -170,9 +170,12 @@ int ReportInterruption(const Interrupted& why)
   // Whoever has started the ranks knows what is done about it.
   if (JobChannel::Get().Send(RankMessage::Interrupted, why.Number()))
     return 0;
-  if (Rank() == 0 && !TerminationNotice::Told())
+  if (Rank() == 0)
   {
-    std::fputs((std::string(why.what()) + "\n").c_str(), stderr);
+    // How to resume is said once, but where it ended is known only now.
+    const std::string text = why.what();
+    std::fputs(((TerminationNotice::Told() ? text.substr(0, text.find(';')) :
+        text) + "\n").c_str(), stderr);
     std::fflush(stderr);
   }
   return ToBeResumed;
