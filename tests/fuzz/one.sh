@@ -47,6 +47,11 @@ fail()
   exit 1
 }
 
-"$program" "${options[@]}" "$corpus"/* || fail
+inputs=("$corpus"/*)
+"$program" "${options[@]}" "${inputs[@]}" || fail
+# By name and not as a folder, whose order depends on the file system: so that a
+# seed gives the same inputs everywhere.
+named=$(IFS=,; echo "${inputs[*]}")
 "$program" "${options[@]}" "${dictionary[@]}" "-max_len=${FUZZ_LENGTH:-1024}" \
-  -print_final_stats=1 -print_funcs=0 "$@" "$work/new" "$corpus" || fail
+  -print_final_stats=1 -print_funcs=0 "$@" "-seed_inputs=$named" "$work/new" ||
+  fail

@@ -21,6 +21,10 @@ export ASAN_OPTIONS=quarantine_size_mb=16:leak_check_at_exit=0
 export UBSAN_OPTIONS=print_stacktrace=1
 options=(-timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=512
   "-artifact_prefix=$work/found/")
-"$program" "${options[@]}" "$work/corpus"/*
+inputs=("$work/corpus"/*)
+"$program" "${options[@]}" "${inputs[@]}"
+# By name and not as a folder, whose order depends on the file system: so that a
+# seed gives the same inputs everywhere.
+named=$(IFS=,; echo "${inputs[*]}")
 "$program" "${options[@]}" -max_len=4096 -print_final_stats=1 "$@" \
-  "$work/new" "$work/corpus"
+  "-seed_inputs=$named" "$work/new"

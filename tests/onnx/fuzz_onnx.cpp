@@ -14,6 +14,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 using namespace dasgd;
 using namespace dasgd::graph;
@@ -50,6 +51,20 @@ Shapes ClaimedShapes(const std::string& bytes, const Model& model)
     shapes.dims[tensor.name()] = DimsOf(tensor);
     if (!model.Varies(tensor.name()))
       shapes.constants[tensor.name()] = tensor;
+  }
+  // A run would also compute what depends neither on points nor on weights, or
+  // refuse the model.
+  for (const pb::NodeProto& node : model.Graph().node())
+  {
+    for (const std::string& name : node.output())
+    {
+      if (name.empty() || model.Varies(name))
+        continue;
+      const Dims& dims = shapes.Of(name);
+      const std::vector<std::int64_t> zeros(Elements(dims, name));
+      shapes.constants[name] = MakeTensor(name, pb::TensorProto::INT64, dims,
+          zeros.data(), zeros.size() * sizeof(std::int64_t));
+    }
   }
   return shapes;
 }
