@@ -1,13 +1,14 @@
 /**
  * @file parts_test.cpp
  *
- * How a study chooses steps and its target, and how it compares algorithms: on
- * tables of runs that were never made.
+ * How a study chooses steps and its target, ends a run, and compares algorithms:
+ * on tables of runs that were never made.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
 #include <study/same_file.hpp>
 #include <study/standing.hpp>
+#include <study/watch.hpp>
 
 #include "catch.hpp"
 
@@ -378,4 +379,20 @@ TEST_CASE("The same file, by any path or link", "[study]")
   REQUIRE_FALSE(SameFile(folder / "a", folder / "b"));
   REQUIRE_FALSE(SameFile(folder / "a", folder / "new"));
   REQUIRE(SameFile(folder / "new", folder / "inner/../new"));
+}
+
+TEST_CASE("A run ends soon after its target, even if few points were too good "
+    "before", "[study]")
+{
+  double clock = 0;
+  Watch watch(100, &clock);
+  const arma::mat model(1, 1, arma::fill::zeros);
+  // All points are below the target from 30 s on.
+  watch.Observe(model, 10, 0.35, [&](const arma::mat&, const bool all)
+  { return (clock >= 30) ? 0.3 : all ? 0.5 : 0.2; });
+  watch.Start();
+  while (!watch.Step(model, 1))
+    clock += 0.5;
+  CHECK(clock >= 30);
+  CHECK(clock < 40);
 }
