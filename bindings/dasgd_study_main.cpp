@@ -157,6 +157,9 @@ PARAM_STRING_IN("step_sizes", "Step sizes to try first, separated by commas; a "
     "a batch.", "s", "0.05,0.1,0.2,0.4");
 PARAM_INT_IN("tuning_seeds", "Number of tries, each with its own seed, of a "
     "step size that may be the best.", "", 3);
+PARAM_INT_IN("validation_points", "Number of points held out to choose step "
+    "sizes with, at most a sixth of all; 0 stands for a tenth of them, or 1000 "
+    "if that is more.", "", 0);
 PARAM_DOUBLE_IN("target_loss", "Test loss to reach; 0 derives it from runs of "
     "serial SGD.", "", 0.0);
 PARAM_STRING_IN("model_file", "ONNX file of the network to train, for the "
@@ -603,8 +606,9 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
         "give more than that");
   }
 
-  const study::DataRequest request = study::RequestOf(params,
-      settings.problem, settings.batchSize, settings.seed);
+  study::DataRequest request = study::RequestOf(params, settings.problem,
+      settings.batchSize, settings.seed);
+  request.validationPoints = AtLeast(params, "validation_points", 0);
   CheckOutputs(settings, InputsOf(request, settings));
   data = study::ReadData(request);
   settings.layers = study::LayersOf(params, settings.problem, data);
@@ -684,6 +688,7 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
   list("step_sizes", settings.steps, ",",
       [](const double step) { return study::NumberText(step); });
   all.Set("tuning_seeds", std::to_string(settings.tuningSeeds));
+  all.Set("validation_points", std::to_string(data.validation.labels.n_elem));
   all.Set("target_loss", study::NumberText(target));
   all.Set("target_accuracy", study::NumberText(accuracy));
   all.Set("time_budget", study::NumberText(settings.budget));

@@ -20,8 +20,15 @@ namespace study {
 
 namespace {
 
-//! How many points are held out to choose step sizes with, if there are enough.
-constexpr size_t ValidationPoints = 1000;
+/**
+ * How many points are held out to choose step sizes with, of those to train
+ * with: a tenth, since few points let a step win by chance, and at least 1000.
+ */
+size_t ValidationPoints(const DataRequest& request, const size_t points)
+{
+  return (request.validationPoints > 0) ? request.validationPoints :
+      std::max<size_t>(1000, points / 10);
+}
 
 //! Points of a file of images, as many as are wanted.
 void ReadImages(const std::string& folder,
@@ -194,9 +201,11 @@ std::vector<std::string> DataFiles(const std::string& data)
 DataSet ReadData(const DataRequest& request)
 {
   using namespace detail;
-  const size_t most = std::numeric_limits<size_t>::max() / 4;
-  const size_t wanted = ((request.points == 0) ? most : request.points) +
-      ValidationPoints;
+  const bool drawn = request.data == "synthetic" ||
+      request.data == "synthetic_sparse";
+  const size_t limit = (request.points == 0 && drawn) ? 10000 : request.points;
+  const size_t wanted = (limit == 0) ? std::numeric_limits<size_t>::max() / 4 :
+      limit + ValidationPoints(request, limit);
   DataSet data;
   LabelledSet& train = data.train;
   arma::arma_rng::set_seed(arma::arma_rng::seed_type(request.seed));
@@ -221,16 +230,14 @@ DataSet ReadData(const DataRequest& request)
   {
     const size_t classes = request.binary ? 2 : 10;
     const arma::mat centres = arma::randn<arma::mat>(256, classes) / 6;
-    Draw(classes, (request.points == 0) ? 10000 + ValidationPoints : wanted,
-        centres, train);
+    Draw(classes, wanted, centres, train);
     Draw(classes, request.testPoints, centres, data.test);
     data.shape = "16x16x1";
   }
   else if (request.data == "synthetic_sparse")
   {
     const arma::vec rule(1000, arma::fill::randn);
-    DrawSparse((request.points == 0) ? 10000 + ValidationPoints : wanted, rule,
-        train);
+    DrawSparse(wanted, rule, train);
     DrawSparse(request.testPoints, rule, data.test);
     data.shape = "1000";
   }
@@ -274,11 +281,12 @@ DataSet ReadData(const DataRequest& request)
   if (!request.shape.empty())
     data.shape = request.shape;
 
-  data.validation = TakeLast(train, std::min<size_t>(ValidationPoints,
-      train.labels.n_elem / 6));
+  const size_t all = train.labels.n_elem;
+  data.validation = TakeLast(train, std::min(all / 6,
+      ValidationPoints(request, (limit == 0) ? all : limit)));
   size_t points = train.labels.n_elem;
-  if (request.points > 0)
-    points = std::min(points, request.points);
+  if (limit > 0)
+    points = std::min(points, limit);
   points = points / request.batch * request.batch;
   if (points == 0 || data.validation.labels.n_elem < 10 ||
       data.test.labels.n_elem < 10)

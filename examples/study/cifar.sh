@@ -105,8 +105,8 @@ if [ $figures_only = no ]; then
   [ -e "$out/$network.onnx" ] ||
     $python "$here/cifar_ddp.py" --network "$network" --export "$out/$network.onnx"
   "$program" --problem onnx --model_file "$out/$network.onnx" --data cifar10 --data_dir "$data" \
-    --points 0 --test_points 10000 --batch_size 32 --ranks "$ranks" --slow "$slow" \
-    --algorithms "$algorithms" --seeds "$seeds" --tuning_seeds "$tries" --step_sizes "$steps" \
+    --points 0 --validation_points 1000 --test_points 10000 --batch_size 32 --ranks "$ranks" \
+    --slow "$slow" --algorithms "$algorithms" --seeds "$seeds" --tuning_seeds "$tries" --step_sizes "$steps" \
     --target_accuracy "$accuracy" --time_budget "$seconds" \
     ${simulate[@]+"${simulate[@]}"} \
     --results_dir "$results" --report_file "$results.html" ${more[@]+"${more[@]}"}

@@ -756,6 +756,26 @@ def simulated(studies):
     expect(rows == before, "the same study again", (before, rows))
 
 
+def held_out(studies):
+    """Points to choose steps with: a tenth, since few let chance decide."""
+    studies.refused(SMALL + ["--validation_points", "-1"],
+                    "--validation_points", "(-1)")
+    for name, words, numbers in (
+            ("held_many", ["--points", "24000"], (24000, 2400)),
+            ("held_few", ["--points", "960"], (960, 326)),
+            ("held_default", ["--points", "0"], (9984, 1000)),
+            ("held_given", ["--points", "3000", "--validation_points", "200"],
+             (2976, 200))):
+        studies.well(["--simulate", "--data", "synthetic", "--test_points",
+                      "100", "--gradient_seconds", "0.01", "--algorithms",
+                      "sgd", "--seeds", "1", "--step_sizes", "0.1",
+                      "--time_budget", "0.1", "--target_loss", "1"] + words,
+                     name)
+        used = dict(map(tuple, studies.page(name)["settings"]))["data used"]
+        expect(used.startswith("%d points to train with, %d to choose" %
+                               numbers), f"{numbers} points", used)
+
+
 def several(studies):
     """One page of several studies."""
     first, second = "simulated/dasgd_study", "threads/dasgd_study"
@@ -795,7 +815,7 @@ def main():
         chains = [pool.submit(one_by_one, actions) for actions in (
             (plain, made_up, interrupted, others),
             (words, mistakes, outputs, failures, folders, accuracy, threads,
-             simulated, several))]
+             simulated, held_out, several))]
         for chain in chains:
             chain.result()
     browser(studies, arguments.page_test)
