@@ -10,6 +10,7 @@
 
 #include <mlpack/core/util/mlpack_main.hpp>
 
+#include <common/load.hpp>
 #include <common/suggest.hpp>
 #include <dasgd/core/topology.hpp>
 #include <dasgd/core/whole_file.hpp>
@@ -27,6 +28,7 @@
 #include <study/study.hpp>
 #include <study/tasks.hpp>
 
+#include <ctime>
 #include <filesystem>
 
 #include <sys/stat.h>
@@ -104,7 +106,7 @@ BINDING_LONG_DESC(
     " The intervals cover the differences between seeds, not what other "
     "programs do to the machine."
     "\n\n"
-    "A run ends at the target or after " + PRINT_PARAM_STRING("time_budget") +
+    "A run ends soon after the target or after " + PRINT_PARAM_STRING("time_budget") +
     " seconds.  Losses are computed afterwards, from copies of the model, so "
     "they cost no training time.  A run that diverges, fails or exceeds the " +
     PRINT_PARAM_STRING("timeout") + " becomes a row of the table with the "
@@ -158,8 +160,8 @@ PARAM_STRING_IN("step_sizes", "Step sizes to try first, separated by commas; a "
 PARAM_INT_IN("tuning_seeds", "Number of tries, each with its own seed, of a "
     "step size that may be the best.", "", 3);
 PARAM_INT_IN("validation_points", "Number of points held out to choose step "
-    "sizes with, at most a sixth of all; 0 stands for a tenth of them, or 1000 "
-    "if that is more.", "", 0);
+    "sizes with; 0 stands for a tenth as many as train, or 1000 if that is "
+    "more, but a sixth of all if there are too few.", "", 0);
 PARAM_DOUBLE_IN("target_loss", "Test loss to reach; 0 derives it from runs of "
     "serial SGD.", "", 0.0);
 PARAM_STRING_IN("model_file", "ONNX file of the network to train, for the "
@@ -431,10 +433,12 @@ static std::string ModelFileOf(util::Params& params, const std::string& problem)
     }
     return "";
   }
-  if (file.empty() || access(file.c_str(), R_OK) != 0)
+  const std::string reason = file.empty() ? "none was given" :
+      dasgd::cli::ReadProblem(file);
+  if (!reason.empty())
   {
     Refuse("model_file", file, "the problem 'onnx' needs an ONNX file that can "
-        "be read; give its name");
+        "be read (" + reason + "); give its name");
   }
   if (access(study::OnnxProgram().c_str(), X_OK) != 0)
   {
@@ -515,10 +519,12 @@ static std::string FileState(const std::string& path)
   struct stat state;
   if (stat(path.c_str(), &state) != 0)
     return "not there";
+  char time[32];
+  std::strftime(time, sizeof(time), "%Y-%m-%d %H:%M:%S",
+      std::gmtime(&state.st_mtim.tv_sec));
   const std::string nanoseconds = std::to_string(state.st_mtim.tv_nsec);
-  return std::to_string(state.st_size) + " bytes, changed " +
-      std::to_string(state.st_mtim.tv_sec) + "." + std::string(9 -
-      nanoseconds.size(), '0') + nanoseconds;
+  return std::to_string(state.st_size) + " bytes, changed " + time + "." +
+      std::string(9 - nanoseconds.size(), '0') + nanoseconds + " UTC";
 }
 
 //! Everything that was asked for, checked; the points are read, too.
@@ -539,11 +545,12 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
   settings.seed = AtLeast(params, "seed", 0);
   const double target = NotNegative(params, "target_loss");
   settings.target = (target > 0) ? target : study::Unknown;
-  const double accuracy = NotNegative(params, "target_accuracy");
-  if (accuracy >= 1)
+  const double accuracy = params.Get<double>("target_accuracy");
+  if (!(accuracy >= 0 && accuracy < 1))
   {
-    Refuse("target_accuracy", study::NumberText(accuracy), "give a part of all "
-        "answers below 1, as 0.65 for 65 %");
+    Refuse("target_accuracy", std::isnan(accuracy) ? "nan" :
+        study::NumberText(accuracy), "give a part of all answers below 1, as "
+        "0.65 for 65 %, or 0 for none");
   }
   if (accuracy > 0 && target > 0)
   {
@@ -609,6 +616,11 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
   study::DataRequest request = study::RequestOf(params, settings.problem,
       settings.batchSize, settings.seed);
   request.validationPoints = AtLeast(params, "validation_points", 0);
+  if (request.validationPoints > 0 && request.validationPoints < 10)
+  {
+    Refuse("validation_points", std::to_string(request.validationPoints),
+        "give at least 10, or 0 for a tenth as many as train");
+  }
   CheckOutputs(settings, InputsOf(request, settings));
   data = study::ReadData(request);
   settings.layers = study::LayersOf(params, settings.problem, data);
@@ -688,7 +700,7 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
   list("step_sizes", settings.steps, ",",
       [](const double step) { return study::NumberText(step); });
   all.Set("tuning_seeds", std::to_string(settings.tuningSeeds));
-  all.Set("validation_points", std::to_string(data.validation.labels.n_elem));
+  all.Set("validation_points", std::to_string(request.validationPoints));
   all.Set("target_loss", study::NumberText(target));
   all.Set("target_accuracy", study::NumberText(accuracy));
   all.Set("time_budget", study::NumberText(settings.budget));

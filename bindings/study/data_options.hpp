@@ -16,8 +16,8 @@
 #include "read_data.hpp"
 #include "text.hpp"
 
-PARAM_STRING_IN("problem", "What to train: 'logistic', 'softmax', 'mlp' or "
-    "'cnn'.", "p", "softmax");
+PARAM_STRING_IN("problem", "What to train: 'logistic', 'softmax', 'mlp', "
+    "'cnn' or, in a study, 'onnx'.", "p", "softmax");
 PARAM_STRING_IN("data", "Data to train with: 'fashion_mnist', 'cifar10', "
     "'synthetic', or 'synthetic_sparse' for 'logistic'.", "d",
     "fashion_mnist");

@@ -131,7 +131,10 @@ class PageMaker
             " on " + settings.data },
         { "created", Today() },
         { "command", settings.command },
-        { "machine", Machine() },
+        { "machine", settings.simulation.wanted ? "simulated on virtual time: "
+            "a gradient takes " + NumberText(1e3 * GradientSeconds(settings,
+            results), 3) + " ms, " + NumberText(settings.simulation.bandwidth,
+            4) + " Mbit/s between machines" : Machine() },
         { "settings", PageTable(AllSettings()) },
         { "versions", PageTable(Versions()) },
         { "groups", groups } };
@@ -162,12 +165,14 @@ class PageMaker
         "one rank can compute in it are enough" : ""));
     replace("timeout", NumberText(settings.timeout, 3) + " s for each run");
     pairs.emplace_back("data used", settings.remark);
-    pairs.emplace_back("choice of steps", "a step is along the mean gradient "
-        "of a batch; each algorithm tried every step size once on the "
+    pairs.emplace_back("choice of steps", std::string("a step is along the "
+        "mean gradient of a batch; ") + (settings.steps.size() == 1 ? "it was "
+        "given (a tenth of it with momentum, a hundredth with Adam), and "
+        "nothing else was tried" : "each algorithm tried every step size once on the "
         "validation points, and those up to twice as slow as the best with " +
         Counted(settings.tuningSeeds, "seed") + "; the least median time to "
         "the target won; where that was the smallest or the largest step, "
-        "smaller or larger ones were tried, too; none of these runs counts");
+        "smaller or larger ones were tried, too; none of these runs counts"));
     pairs.emplace_back("certainty", "intervals are 95 % confidence intervals "
         "of the mean over the seeds, by Student's t; algorithms whose "
         "intervals overlap are not told apart; they say nothing of how another "
@@ -254,7 +259,8 @@ class PageMaker
         { "target_text", TargetText(settings, results) },
         { "rows", rows },
         { "curves", curves },
-        { "staleness", staleness } };
+        { "staleness", staleness },
+        { "not_run_yet", NotRunYet(settings, results, group) } };
   }
 
   //! What a reader should know of an algorithm under these conditions.

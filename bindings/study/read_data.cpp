@@ -282,22 +282,35 @@ DataSet ReadData(const DataRequest& request)
     data.shape = request.shape;
 
   const size_t all = train.labels.n_elem;
-  data.validation = TakeLast(train, std::min(all / 6,
-      ValidationPoints(request, (limit == 0) ? all : limit)));
+  size_t held = ValidationPoints(request, (limit == 0) ? all : limit);
+  if (request.validationPoints > all / 2)
+  {
+    throw std::invalid_argument("Invalid value of '--validation_points' "
+        "specified (" + std::to_string(held) + "): there are " +
+        std::to_string(all) + " points to train with and to choose steps; "
+        "give at most half of them, or leave it out!");
+  }
+  if (request.validationPoints == 0 && all < wanted)
+    held = std::min(held, all / 6);
+  data.validation = TakeLast(train, held);
   size_t points = train.labels.n_elem;
   if (limit > 0)
     points = std::min(points, limit);
   points = points / request.batch * request.batch;
-  if (points == 0 || data.validation.labels.n_elem < 10 ||
-      data.test.labels.n_elem < 10)
+  if (points == 0)
+  {
+    throw std::invalid_argument("There are too few points to train with: " +
+        std::to_string((limit == 0) ? train.labels.n_elem :
+        std::min<size_t>(limit, train.labels.n_elem)) + ", but a batch has " +
+        std::to_string(request.batch) + "; give more points ('--points', "
+        "'--training_file'), or a smaller '--batch_size'!");
+  }
+  if (data.validation.labels.n_elem < 10 || data.test.labels.n_elem < 10)
   {
     throw std::invalid_argument("There are too few points: " +
-        std::to_string(train.labels.n_elem) + " to train with in batches of " +
-        std::to_string(request.batch) + ", " +
         std::to_string(data.validation.labels.n_elem) + " to choose steps, " +
-        std::to_string(data.test.labels.n_elem) + " to test; give more points "
-        "('--points', '--test_points', '--training_file'), or a smaller "
-        "'--batch_size'!");
+        std::to_string(data.test.labels.n_elem) + " to test, but each needs "
+        "10; give more points ('--training_file', '--test_points')!");
   }
   train.points.resize(train.points.n_rows, points);
   train.labels.resize(points);

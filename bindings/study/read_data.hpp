@@ -26,7 +26,8 @@ struct DataRequest
   //! At most so many points to train with (0: all), and to test with.
   size_t points = 0;
   size_t testPoints = 0;
-  //! To choose step sizes with (0: a tenth, at least 1000), a sixth at most.
+  //! To choose step sizes with; 0: a tenth, at least 1000, but at most a sixth
+  //! if there are too few.
   size_t validationPoints = 0;
   //! To train with: a multiple of this, so that no batch is a short one.
   size_t batch = 1;

@@ -161,6 +161,24 @@ inline std::string TargetText(const Settings& settings, const Results& results)
   return "test loss " + NumberText(TargetOf(settings, results, "run"), 4);
 }
 
+/**
+ * Algorithms of a group of which a run is missing, since the study was
+ * interrupted or made in parts.
+ */
+inline std::vector<std::string> NotRunYet(const Settings& settings,
+                                          const Results& results,
+                                          const Group& group)
+{
+  std::vector<std::string> labels;
+  for (const Algorithm& algorithm : settings.algorithms)
+  {
+    if (StandingOf(settings, results, CellOf(algorithm, group)).rows.size() <
+        settings.seeds)
+      labels.push_back(algorithm.label);
+  }
+  return labels;
+}
+
 //! The standings of a group as a table of text.
 inline std::string StandingsText(const Settings& settings,
                                  const Results& results,
@@ -177,9 +195,11 @@ inline std::string StandingsText(const Settings& settings,
   for (const Standing* standing : InOrder(standings))
   {
     const bool never = (standing->reached == 0);
+    const bool failed = (standing->failed == standing->rows.size());
     const std::string bound = standing->Bound() ? "at least " : "";
-    table.push_back({ standing->place.Text(), standing->cell.algorithm->label,
-        never ? "not reached" : bound + NumberText(standing->time.mean, 3) +
+    table.push_back({ never ? "-" : standing->place.Text(),
+        standing->cell.algorithm->label,
+        failed ? "failed" : never ? "not reached" : bound + NumberText(standing->time.mean, 3) +
         interval(standing->time), never || !std::isfinite(
         standing->speedup.mean) ? "-" : (standing->Bound() ? "at most " : "") +
         NumberText(standing->speedup.mean, 3) + interval(standing->speedup),

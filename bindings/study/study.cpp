@@ -265,9 +265,10 @@ class Conductor
     {
       std::cout << "Going on in '" << settings.resultsDir << "', where "
           << Counted(results.Rows().size(), "run") << " of " << Total()
-          << " were kept." << std::endl;
+          << (results.Rows().size() == 1 ? " was" : " were") << " kept."
+          << std::endl;
     }
-    else if (!settings.simulation.wanted)
+    if (left > 0 && !settings.simulation.wanted)
       WarnOfLoad();
     if (left > 0 && settings.simulation.wanted)
     {
@@ -287,7 +288,8 @@ class Conductor
     if (!complete)
     {
       std::cout << "Interrupted: " << Counted(results.Rows().size(), "run")
-          << " of " << Total() << " are kept in '" << settings.resultsDir
+          << " of " << Total() << (results.Rows().size() == 1 ? " is" : " are")
+          << " kept in '" << settings.resultsDir
           << "', and '" << settings.reportFile << "' shows them.\nTo go on: "
           << settings.command << std::endl;
       return Interruption::Signal();
@@ -296,10 +298,16 @@ class Conductor
     fs::remove_all(work, ignored);
     for (const Group& group : Groups(settings))
       std::cout << "\n" << StandingsText(settings, results, group);
-    std::cout << "\nIn brackets: the 95 % confidence interval of the mean over "
-        << Counted(settings.seeds, "run") << ".  Algorithms whose intervals\n"
-        "overlap are not told apart, and share their places.  A run that did "
-        "not reach\nthe target counts with its whole time budget.\n\nAll "
+    if (settings.seeds == 1)
+      std::cout << "\nOne run of each algorithm tells nothing apart.";
+    else
+    {
+      std::cout << "\nIn brackets: the 95 % confidence interval of the mean "
+          "over " << settings.seeds << " runs.  Algorithms whose intervals\n"
+          "overlap are not told apart, and share their places.";
+    }
+    std::cout << "  A run that did not reach\nthe target counts with its whole "
+        "time budget.\n\nAll "
         << results.Rows().size() << " runs are in '" << settings.resultsDir << "/runs.csv'; look at '"
         << settings.reportFile << "' with a browser." << std::endl;
     return 0;
@@ -328,13 +336,17 @@ class Conductor
     {
       if (!One(cell, "limit", settings.steps.front(), settings.seed))
         return false;
-    }
-    if (settings.simulation.wanted && !std::isfinite(GradientSeconds(settings,
-        results)))
-    {
-      throw std::runtime_error("How long a gradient takes cannot be measured, "
-          "since the run for it failed; see '" + (folder / "logs").string() +
-          "', or give '--gradient_seconds'!");
+      // It only computes gradients: if it fails with a model that nobody has
+      // checked, or that is to tell how long they take, nothing would work.
+      const Row& row = *results.Find(LimitKey(settings, cell));
+      if (!Succeeded(row) && (!settings.modelFile.empty() ||
+          settings.simulation.wanted))
+      {
+        throw std::runtime_error("The model cannot be trained: a run that only "
+            "computes gradients failed (" + row.Text("reason") + "); see '" +
+            (folder / "logs").string() + "', and start again with '--restart' "
+            "when it is mended!");
+      }
     }
     // Step sizes, serial SGD's first: the target comes from it.
     for (const Cell& cell : cells)
@@ -377,6 +389,11 @@ class Conductor
     }
 
     number = results.Rows().size() + 1;
+    // Rows may have been taken out of the table, and numbers name files.
+    size_t own = 0;
+    for (const Row& row : results.Rows())
+      own = std::max(own, row.Count("run"));
+    const std::string id = std::to_string(own + 1);
     const bool limit = (phase == "limit");
     const bool gives = phase == "tune" && GivesTarget(settings, cell);
     const double target = (limit || gives) ? Unknown : TargetOf(settings,
@@ -386,8 +403,7 @@ class Conductor
         seed) :
         BudgetOf(settings, cell.ranks);
     const std::string curve = limit ? "" : "curves/" +
-        std::string(4 - std::min<size_t>(4, std::to_string(number).size()), '0')
-        + std::to_string(number) + ".csv";
+        std::string(4 - std::min<size_t>(4, id.size()), '0') + id + ".csv";
     const std::string runFile = (work / "run.txt").string();
     const std::string resultFile = (work / "result.txt").string();
     const std::string log = (work / "log.txt").string();
@@ -436,7 +452,7 @@ class Conductor
           std::to_string(cell.ranks) });
     }
     Row row = key;
-    row.Set("run", std::to_string(number));
+    row.Set("run", id);
     row.Set("started", Now());
     const auto start = std::chrono::steady_clock::now();
     const auto elapsed = [&]()
@@ -468,8 +484,7 @@ class Conductor
       row.Set("reason", ending.timeout ? "not done after " +
           DurationText(settings.timeout) : Failure(ending, log));
       fs::create_directories(folder / "logs", ignored);
-      fs::rename(log, folder / "logs" / (std::to_string(number) + ".txt"),
-          ignored);
+      fs::rename(log, folder / "logs" / (id + ".txt"), ignored);
     }
     row.Set("target_loss", ByAccuracy(settings) ? Unknown : target);
     row.Set("target_accuracy", settings.accuracy);

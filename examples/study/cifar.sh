@@ -47,6 +47,8 @@ on which nothing else should run.
   --no_torch          without PyTorch's DistributedDataParallel; the network's file is
                       still made by PyTorch, once
   --figures           draw what is in FOLDER, run nothing
+
+BUILD_DIR names the build tree (default: build in the project).
   --help              print this
 END
 }
@@ -87,6 +89,10 @@ if [ -n "$virtual" ]; then
   simulate=(--simulate --gradient_seconds 0.02 --bandwidth 10000)
   [ $given = yes ] || algorithms=dasgd,allreduce,ps,sgd
 fi
+case "$network" in
+  lenet | convolutional) ;;
+  *) die "--network is '$network', but must be lenet or convolutional" ;;
+esac
 name=$(echo "slow_$slow" | tr ':,' '__')
 [ "$slow" != none ] || name=equal
 [ -z "$virtual" ] || name="virtual_$name"
@@ -96,9 +102,10 @@ mkdir -p "$out" || die "cannot make the folder $out; name another by --out"
 if [ $figures_only = no ]; then
   [ -x "$program" ] && [ -x "$(dirname "$program")/dasgd_study_onnx" ] ||
     die "there is no $program, or no dasgd_study_onnx beside it; build the project with" \
-      "-DDASGD_BUILD_BINDINGS=ON -DDASGD_WITH_ONNX=ON first"
+      "-DDASGD_BUILD_BINDINGS=ON -DDASGD_WITH_ONNX=ON first, or name its build tree by BUILD_DIR"
   [ -e "$data/test_batch.bin" ] ||
-    die "CIFAR-10 is not in $data; examples/paper/fetch_cifar.sh fetches it"
+    die "CIFAR-10 is not in $data; examples/paper/fetch_cifar.sh fetches it, --data_dir names" \
+      "its folder"
   # It also makes the network's file.
   { [ $torch = no ] && [ -e "$out/$network.onnx" ]; } || $python -c 'import torch' 2> /dev/null ||
     die "PyTorch is missing; cmake/dependencies.sh --peers installs it"
@@ -109,7 +116,11 @@ if [ $figures_only = no ]; then
     --slow "$slow" --algorithms "$algorithms" --seeds "$seeds" --tuning_seeds "$tries" --step_sizes "$steps" \
     --target_accuracy "$accuracy" --time_budget "$seconds" \
     ${simulate[@]+"${simulate[@]}"} \
-    --results_dir "$results" --report_file "$results.html" ${more[@]+"${more[@]}"}
+    --results_dir "$results" --report_file "$results.html" ${more[@]+"${more[@]}"} || {
+    status=$?
+    [ $status -lt 128 ] || echo "The same cifar.sh command goes on with it, and draws the figures."
+    exit $status
+  }
   # run_ddp CURVE STEP SEED [option...]: prints when the accuracy was reached.
   run_ddp()
   {
@@ -140,6 +151,7 @@ if [ $figures_only = no ]; then
     done
   fi
 fi
+[ -e "$results/runs.csv" ] || die "there is no study in $results; run it without --figures"
 by_ranks=()
 [ -z "$virtual" ] || by_ranks=(--by_ranks)
 python3 "$here/cifar_figure.py" --results "CIFAR-10" "$results" --out "$results" \

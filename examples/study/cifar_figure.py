@@ -20,8 +20,8 @@ STYLES = {
     "adpsgd_momentum": ("AD-PSGD", "#3aa0b0"), "ps": ("parameter server", "#8a5aa8"),
     "ps_momentum": ("parameter server", "#8a5aa8"), "sgd": ("ens::SGD", "#777777"),
     "momentum": ("ens::MomentumSGD, one core", "#777777"), "adam": ("ens::Adam", "#e8a87c"),
-    "threads": ("one process, both cores", "#9c2f4e"),
-    "threads_momentum": ("one process, both cores", "#9c2f4e"),
+    "threads": ("ens::SGD, threads", "#9c2f4e"),
+    "threads_momentum": ("ens::MomentumSGD, threads", "#9c2f4e"),
     "ddp": ("PyTorch DDP", "#d48ac0")}
 PLACES = 60
 SETUP = [
@@ -36,7 +36,7 @@ def read(path):
 
 
 def accuracy_at(curve, seconds):
-    """Between two copies on a straight line; a run that has stopped keeps its last."""
+    """Between two copies on a straight line."""
     for before, after in zip(curve, curve[1:]):
         if after[0] >= seconds:
             part = (seconds - before[0]) / max(after[0] - before[0], 1e-9)
@@ -57,12 +57,26 @@ def curves_of(folders):
                    for path in paths] for name, paths in found.items()}
 
 
+def crossings_of(curves, target):
+    """When each run first reached the target."""
+    found = {}
+    for name, runs in curves.items():
+        for run in runs:
+            for before, after in zip(run, run[1:]):
+                if after[1] >= target:
+                    part = max(0, (target - before[1]) / max(after[1] - before[1], 1e-9))
+                    found.setdefault(name, []).append(before[0] + part * (after[0] - before[0]))
+                    break
+    return found
+
+
 def write_bands(curves, path):
     with open(path, "w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["algorithm", "seconds", "mean", "low", "high", "runs"])
         for name, runs in curves.items():
-            end = max(run[-1][0] for run in runs)
+            # Only as long as all runs went on, or the mean would jump.
+            end = min(run[-1][0] for run in runs)
             for i in range(PLACES + 1):
                 seconds = end * (i / PLACES) ** 2
                 values = [accuracy_at(run, seconds) for run in runs]
@@ -78,7 +92,8 @@ def draw_curves(panels, path, target):
     """One panel for each (title, curves, file of its bands)."""
     lines = [f"set terminal svg size {460 * len(panels) + 20}, 440 font 'sans-serif,13' "
              "background '#ffffff'", f"set output '{path}'", "set xlabel 'seconds'",
-             "set ylabel 'test accuracy'", "set format y '%.0f %%'", "set yrange [30:68]",
+             "set ylabel 'test accuracy'", "set format y '%.0f %%'",
+             f"set yrange [{100 * target - 30}:{100 * target + 5}]",
              "set key bottom right samplen 1.5 spacing 1.15",
              f"set multiplot layout 1, {len(panels)}",
              f"set arrow 1 from graph 0, first {100 * target} to graph 1, first {100 * target} "
@@ -93,6 +108,11 @@ def draw_curves(panels, path, target):
                          "notitle")
             parts.append(f"{rows} using 2:(100*$3) with lines lw 2 lc rgb '{colour}' "
                          f"title '{label}'")
+            reached = " ".join(f"{seconds:.4g},{100 * target:.6g}\\n"
+                               for seconds in crossings_of(curves, target).get(name, []))
+            if reached:
+                parts.append(f"\"< printf '{reached}'\" using 1:2 with points pt 7 ps 0.6 "
+                             f"lc rgb '{colour}' notitle")
         lines += [f"set title '{title}'", "plot " + ", ".join(parts)]
     gnuplot(lines + ["unset multiplot"])
 
@@ -127,18 +147,28 @@ def speedups(folders, path):
 def draw_speedups(rows, path):
     known = read(rows)
     slows = sorted({row["slow"] for row in known if int(row["ranks"]) > 1})
+    counts = {int(row["ranks"]) for row in known}
+    best = max((float(row["speedup"]) for row in known if row["speedup"]), default=1)
     lines = [f"set terminal svg size {460 * len(slows) + 20}, 440 font 'sans-serif,13' "
              "background '#ffffff'", f"set output '{path}'", "set xlabel 'ranks'",
              "set ylabel 'times as fast as one rank'", "set key top left samplen 1.5 spacing 1.15",
-             "set datafile missing ''", "set xrange [0:26]", "set yrange [0:*]",
-             "set xtics (1, 4, 8, 16, 25)", f"set multiplot layout 1, {len(slows)}"]
+             "set datafile missing ''", f"set xrange [0:{max(counts) * 1.05:.4g}]",
+             "set yrange [0:*]", f"set xtics ({', '.join(map(str, sorted({1, *counts})))})",
+             f"set multiplot layout 1, {len(slows)}"]
     for slow in slows:
-        parts = ["x with lines lc rgb '#bbbbbb' dt 2 title 'perfect'"] if not slow else []
+        # As far as the others go.
+        parts = [f"[0:{1.3 * best:.3g}] x with lines lc rgb '#bbbbbb' dt 2 title 'perfect'"] \
+            if not slow else []
         for name, (label, colour) in STYLES.items():
             if any(row["algorithm"] == name and row["slow"] == slow and int(row["ranks"]) > 1
                    for row in known):
-                parts.append(f"\"< grep '^{name},{slow},' {rows}\" using 3:8 with linespoints "
-                             f"lw 2 pt 7 ps 0.7 lc rgb '{colour}' title '{label}'")
+                # From the least to the most of the runs; the lines begin at one rank.
+                here = f"\"< grep '^{name},{slow},' {rows}\""
+                parts.append(f"{here} using 3:8:($8*$5/$7):($8*$5/$6) with yerrorbars lw 1 ps 0 "
+                             f"lc rgb '{colour}' notitle")
+                parts.append(f"\"< echo '{name},{slow},1,,,,,1'; grep '^{name},{slow},' {rows}\" "
+                             f"using 3:8 with linespoints lw 2 pt 7 ps 0.7 lc rgb '{colour}' "
+                             f"title '{label}'")
         title = "all ranks equal" if not slow else \
             f"rank {slow.split(':')[0]} is {slow.split(':')[1]} times slower"
         lines += [f"set title '{title}'", "plot " + ", ".join(parts)]

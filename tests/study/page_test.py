@@ -400,7 +400,8 @@ def check_table(page, index, group, where):
         check(set(bold) <= set(alike), f"{where}: {column}: {bold} are bold, best is {alike}")
     for row, shown in zip(ordered, rows):
         place = row["place"]
-        wanted = "–".join(dict.fromkeys(str(place[end]) for end in ("first", "last")))
+        wanted = "–".join(dict.fromkeys(str(place[end]) for end in ("first", "last"))) \
+            if reached(row) > 0 else "–"
         check(shown["cells"]["place"][0] == wanted, f"{where}: {row['algorithm']}: the place is "
               f"{shown['cells']['place'][0]!r}, not {wanted!r}")
         text = shown["cells"]["time_to_target"][0]
@@ -433,7 +434,7 @@ def check_summary(page, index, group, where):
     text = page.run(f"{group_of(index)}.querySelector('.summary').textContent")
     rows = [row for row in in_order(group["rows"]) if reached(row) > 0]
     if not rows:
-        check(re.match("No (algorithm reached|target)", text), f"{where}: {text!r}")
+        check(re.match("No (algorithm reached|target|run that counts)", text), f"{where}: {text!r}")
         return
     best = rows[0]
     check(text.lower().startswith(f"{best['algorithm']} reached ".lower()),
@@ -713,6 +714,14 @@ def odd_pages(sample):
     nothing["groups"][0].update({"curves": [], "staleness": []})
     yield "all runs failed", nothing
 
+    # Interrupted before a run that counts, and made in parts.
+    parts = copy.deepcopy(sample)
+    parts["groups"] = parts["groups"][:2]
+    parts["groups"][0].update({"rows": [], "curves": [], "staleness": []})
+    for group in parts["groups"]:
+        group["not_run_yet"] = ["DASGD", "AllreduceSGD"]
+    yield "runs are missing", parts
+
     none = copy.deepcopy(sample)
     none["groups"] = []
     yield "no groups", none
@@ -754,6 +763,10 @@ def check_odd(page, data, path, name):
     page.size(*DESKTOP)
     page.settle()
     for i, group in enumerate(data["groups"]):
+        said = page.run(f"document.querySelector('#group-{i + 1}').textContent")
+        check(("runs of DASGD and AllreduceSGD are missing" in said) == ("not_run_yet" in group),
+              f"{name}: says which runs are missing: {said[:300]}")
+        check(("No run that counts" in said) == (not group["rows"]), f"{name}: {said[:300]}")
         for scale in ("plain", "log"):
             for chart in charts(page, i):
                 check(not chart["bad"], f"{name}: {scale}: {chart['name']} has a bad number")

@@ -639,7 +639,12 @@ def accuracy(studies):
     if os.path.exists(os.path.join(os.path.dirname(studies.program),
                                    "dasgd_study_onnx")):
         studies.refused(SMALL + ["--problem", "onnx"], "--model_file",
-                        "needs an ONNX file")
+                        "needs an ONNX file", "none was given")
+        (studies.work / "net.onnx").write_text("no model")
+        found = studies.refused(
+            SMALL + ["--problem", "onnx", "--model_file", "../net.onnx"],
+            "cannot be trained", "no ONNX model", name="no_model")
+        expect("[2 of" not in found.out, "one run only", found.out)
     studies.refused(SMALL + ["--model_file", "net.onnx"], "--model_file",
                     "--problem")
     names = ["dasgd_adam", "allreduce_adam", "adam", "momentum",
@@ -754,18 +759,31 @@ def simulated(studies):
     for row in before + rows:
         row["started"] = row["wall_seconds"] = ""
     expect(rows == before, "the same study again", (before, rows))
+    # A row that is taken out is made again, and no other loses its curve.
+    path = studies.work / "simulated/dasgd_study/runs.csv"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:2] + lines[3:]))
+    studies.well(words, "simulated")
+    rows = studies.table("simulated")
+    expect(len({row["curve"] for row in rows}) == len(rows) == len(before),
+           "a curve of each", rows)
 
 
 def held_out(studies):
     """Points to choose steps with: a tenth, since few let chance decide."""
-    studies.refused(SMALL + ["--validation_points", "-1"],
-                    "--validation_points", "(-1)")
+    for wrong in ("-1", "9"):
+        studies.refused(SMALL + ["--validation_points", wrong],
+                        "--validation_points", f"({wrong})", "0")
+    studies.refused(["--data", "synthetic", "--points", "20"],
+                    "too few points to train with: 20", "a batch has 32")
     for name, words, numbers in (
             ("held_many", ["--points", "24000"], (24000, 2400)),
-            ("held_few", ["--points", "960"], (960, 326)),
+            ("held_few", ["--points", "960"], (960, 1000)),
             ("held_default", ["--points", "0"], (9984, 1000)),
             ("held_given", ["--points", "3000", "--validation_points", "200"],
-             (2976, 200))):
+             (2976, 200)),
+            ("held_big", ["--points", "960", "--validation_points", "960"],
+             (960, 960))):
         studies.well(["--simulate", "--data", "synthetic", "--test_points",
                       "100", "--gradient_seconds", "0.01", "--algorithms",
                       "sgd", "--seeds", "1", "--step_sizes", "0.1",
@@ -774,6 +792,22 @@ def held_out(studies):
         used = dict(map(tuple, studies.page(name)["settings"]))["data used"]
         expect(used.startswith("%d points to train with, %d to choose" %
                                numbers), f"{numbers} points", used)
+    # Points of one's own, of which there are too few.
+    folder = studies.work / "held_files"
+    folder.mkdir()
+    lines = [f"{i % 7},{i % 5},{i % 2}\n" for i in range(600)]
+    (folder / "points.csv").write_text("".join(lines))
+    words = ["--training_file", "points.csv", "--algorithms", "sgd", "--seeds",
+             "1", "--step_sizes", "0.1", "--time_budget", "0.1",
+             "--target_loss", "0.1", "--simulate", "--gradient_seconds",
+             "0.01"]
+    studies.refused(words + ["--validation_points", "251"],
+                    "--validation_points", "(251)", "500 points",
+                    name="held_files")
+    studies.well(words, "held_files")
+    used = dict(map(tuple, studies.page("held_files")["settings"]))["data used"]
+    expect(used.startswith("416 points to train with, 83 to choose step "
+                           "sizes, 100 to test"), "a sixth twice", used)
 
 
 def several(studies):

@@ -69,7 +69,6 @@ class ServerWorker : public WorkerDefaults
       options(options),
       serves(routes.Rank() == options.ServerRank()),
       wanted(routes.SendTo().size(), false),
-      late(routes.SendTo().size(), 0),
       given((serves && options.MaxDistance() > 0) ? routes.SendTo().size() : 0,
           std::vector<ElemType>(problem.Iterate(), problem.Iterate() +
           elements)),
@@ -188,22 +187,19 @@ class ServerWorker : public WorkerDefaults
   {
     const DecodedFrame<ElemType>& frame = endpoint.Frame();
     if (frame.manifest.Entries().size() != 1 ||
-        frame.manifest.Entries()[0].origin != from)
+        frame.manifest.Entries()[0].origin != from ||
+        !frame.manifest.Version(0))
     {
       throw WireError("rank " + std::to_string(from) + " sends the server a "
           "vector that is not a gradient of its own");
     }
     const ManifestEntry& its = frame.manifest.Entries()[0];
     const size_t link = endpoint.LinkTo(from);
-    // On many ranks only a sample of the gradients tells how late it is.
-    if (const std::uint64_t* version = frame.manifest.Version(0))
-    {
-      late[link] = double(Staleness(endpoint.Known().data(), version,
-          endpoint.Routes().Ranks()));
-    }
+    const double late = double(Staleness(endpoint.Known().data(),
+        frame.manifest.Version(0), endpoint.Routes().Ranks()));
     const double workers = double(endpoint.SendTo().size());
-    const double scale = (options.DelayAdaptive() && late[link] > workers) ?
-        workers / late[link] : 1;
+    const double scale = (options.DelayAdaptive() && late > workers) ?
+        workers / late : 1;
     const double batch = double(its.points - points[from]);
     points[from] = its.points;
     wanted[link] = true;
@@ -242,8 +238,6 @@ class ServerWorker : public WorkerDefaults
   // The server.
   //! Per link: does that worker wait for the model?
   std::vector<bool> wanted;
-  //! Per link: how late the last gradient was of which that is known.
-  std::vector<double> late;
   //! Per link, if it matters: the model that the worker has.
   std::vector<std::vector<ElemType>> given;
   //! Points that each worker has visited.

@@ -80,8 +80,8 @@ void ParseCommandLine(Params& params, const int argc, char** argv)
     const std::string name = text.substr(0, text.find(':'));
     if (text.find("At Most 1 required") != std::string::npos)
     {
-      text = name + " takes one value, but more were given; put a value with "
-          "blanks into quotes";
+      text = name + " takes one value, but more were given; name it once, and "
+          "put a value with blanks into quotes";
     }
     else if (text.find("1 required") != std::string::npos)
       text = name + " needs a value";
