@@ -13,7 +13,7 @@ data="${DASGD_CIFAR:-$HOME/.cache/dasgd/cifar-10-batches-bin}"
 out="$PWD/cifar-study"
 algorithms=dasgd_momentum,allreduce_momentum,local_momentum,adpsgd_momentum,momentum,threads_momentum
 network=convolutional seeds=3 seconds=200 accuracy=0.65 slow=none torch=yes
-steps=0.1,0.2 tries=1 ddp_steps="0.01 0.02 0.04" figures_only=no virtual= given=no
+steps=0.1,0.2 tries=1 held=1000 ddp_steps="0.01 0.02 0.04" figures_only=no virtual= given=no
 # Debian's PyTorch is for Debian's Python.
 python=/usr/bin/python3
 more=()
@@ -24,7 +24,7 @@ usage()
 usage: cifar.sh [option...] [-- option of mlpack_dasgd_study...]
 
 Compares algorithms on CIFAR-10 by the time to a test accuracy, with 50,000 images
-(1,000 of them to choose step sizes), and draws accuracy against time.  An
+(some of them to choose step sizes), and draws accuracy against time.  An
 interrupted study goes on where it was.  The defaults take an hour or two on two cores,
 on which nothing else should run.
 
@@ -38,6 +38,7 @@ on which nothing else should run.
   --step_sizes LIST   to try first (default: $steps; a tenth of that with momentum, a
                       hundredth with Adam); a single one is taken without a try
   --slow WHICH        slow ranks, as "0:4" (default: $slow)
+  --validation_points N  images held out to choose step sizes with (default: $held)
   --tuning_seeds N    tries of each step that may be the best (default: $tries)
   --algorithms LIST   to compare, by their names in mlpack_dasgd_study
                       (default: $algorithms)
@@ -47,9 +48,9 @@ on which nothing else should run.
   --no_torch          without PyTorch's DistributedDataParallel; the network's file is
                       still made by PyTorch, once
   --figures           draw what is in FOLDER, run nothing
+  --help              print this
 
 BUILD_DIR names the build tree (default: build in the project).
-  --help              print this
 END
 }
 
@@ -58,7 +59,7 @@ die() { echo "cifar.sh: $*" >&2; exit 1; }
 while [ $# -gt 0 ]; do
   case "$1" in
     --out | --data_dir | --network | --seeds | --seconds | --accuracy | --slow | --algorithms | \
-      --virtual | --step_sizes | --tuning_seeds)
+      --virtual | --step_sizes | --tuning_seeds | --validation_points)
       [ $# -gt 1 ] || die "$1 needs a value"
       case "$1" in
         --out) out="$2" ;;
@@ -72,6 +73,7 @@ while [ $# -gt 0 ]; do
         --virtual) virtual="$2" ;;
         --step_sizes) steps="$2" ;;
         --tuning_seeds) tries="$2" ;;
+        --validation_points) held="$2" ;;
       esac
       shift ;;
     --no_torch) torch=no ;;
@@ -112,9 +114,9 @@ if [ $figures_only = no ]; then
   [ -e "$out/$network.onnx" ] ||
     $python "$here/cifar_ddp.py" --network "$network" --export "$out/$network.onnx"
   "$program" --problem onnx --model_file "$out/$network.onnx" --data cifar10 --data_dir "$data" \
-    --points 0 --validation_points 1000 --test_points 10000 --batch_size 32 --ranks "$ranks" \
-    --slow "$slow" --algorithms "$algorithms" --seeds "$seeds" --tuning_seeds "$tries" --step_sizes "$steps" \
-    --target_accuracy "$accuracy" --time_budget "$seconds" \
+    --points 0 --validation_points "$held" --test_points 10000 --batch_size 32 --ranks "$ranks" \
+    --slow "$slow" --algorithms "$algorithms" --seeds "$seeds" --tuning_seeds "$tries" \
+    --step_sizes "$steps" --target_accuracy "$accuracy" --time_budget "$seconds" \
     ${simulate[@]+"${simulate[@]}"} \
     --results_dir "$results" --report_file "$results.html" ${more[@]+"${more[@]}"} || {
     status=$?

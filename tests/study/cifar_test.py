@@ -55,7 +55,7 @@ def main():
     def study(*words):
         result = subprocess.run(
             [SCRIPT, "--out", out, "--data_dir", work / "data", "--seeds", "1", "--seconds", "20",
-             "--accuracy", "0.3", "--no_torch", *words], text=True,
+             "--accuracy", "0.3", "--validation_points", "80", "--no_torch", *words], text=True,
             env={**os.environ, "BUILD_DIR": str(arguments.build.resolve())},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         expect(result.returncode == 0, f"status 0 of cifar.sh {' '.join(words)}", result.stdout)
