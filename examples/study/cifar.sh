@@ -154,7 +154,7 @@ if [ $figures_only = no ]; then
   fi
 fi
 [ -e "$results/runs.csv" ] || die "there is no study in $results; run it without --figures"
-by_ranks=()
-[ -z "$virtual" ] || by_ranks=(--by_ranks)
-python3 "$here/cifar_figure.py" --results "CIFAR-10" "$results" --out "$results" \
+title="CIFAR-10" by_ranks=()
+[ -z "$virtual" ] || { title="CIFAR-10, virtual time" by_ranks=(--by_ranks); }
+python3 "$here/cifar_figure.py" --results "$title" "$results" --out "$results" \
   ${by_ranks[@]+"${by_ranks[@]}"}

@@ -144,7 +144,7 @@ def speedups(folders, path):
                            f"{statistics.mean(gradients[key]):.0f}"])
 
 
-def draw_speedups(rows, path):
+def draw_speedups(rows, path, title):
     known = read(rows)
     slows = sorted({row["slow"] for row in known if int(row["ranks"]) > 1})
     counts = {int(row["ranks"]) for row in known}
@@ -169,9 +169,9 @@ def draw_speedups(rows, path):
                 parts.append(f"\"< echo '{name},{slow},1,,,,,1'; grep '^{name},{slow},' {rows}\" "
                              f"using 3:8 with linespoints lw 2 pt 7 ps 0.7 lc rgb '{colour}' "
                              f"title '{label}'")
-        title = "all ranks equal" if not slow else \
+        which = "all ranks equal" if not slow else \
             f"rank {slow.split(':')[0]} is {slow.split(':')[1]} times slower"
-        lines += [f"set title '{title}'", "plot " + ", ".join(parts)]
+        lines += [f"set title '{title}: {which}'", "plot " + ", ".join(parts)]
     gnuplot(lines + ["unset multiplot"])
 
 
@@ -187,7 +187,7 @@ def main():
     if arguments.by_ranks:
         rows = pathlib.Path(out + ".csv").resolve()
         speedups([pathlib.Path(folder) for folder in arguments.results[0][1:]], rows)
-        draw_speedups(rows, pathlib.Path(out + ".svg").resolve())
+        draw_speedups(rows, pathlib.Path(out + ".svg").resolve(), arguments.results[0][0])
         return
     panels = []
     for i, (title, *folders) in enumerate(arguments.results):
