@@ -88,6 +88,12 @@ def gnuplot(lines):
     subprocess.run(["gnuplot"], input="\n".join(SETUP + lines) + "\n", text=True, check=True)
 
 
+def points(places):
+    """What to plot for some points."""
+    text = "\\n".join(",".join(place) for place in places)
+    return f"\"< printf '{text}\\n'\" using 1:2 with points pt 7"
+
+
 def draw_curves(panels, path, target):
     """One panel for each (title, curves, file of its bands)."""
     lines = [f"set terminal svg size {460 * len(panels) + 20}, 440 font 'sans-serif,13' "
@@ -108,36 +114,37 @@ def draw_curves(panels, path, target):
                          "notitle")
             parts.append(f"{rows} using 2:(100*$3) with lines lw 2 lc rgb '{colour}' "
                          f"title '{label}'")
-            reached = " ".join(f"{seconds:.4g},{100 * target:.6g}\\n"
-                               for seconds in crossings_of(curves, target).get(name, []))
+            reached = crossings_of(curves, target).get(name, [])
             if reached:
-                parts.append(f"\"< printf '{reached}'\" using 1:2 with points pt 7 ps 0.6 "
-                             f"lc rgb '{colour}' notitle")
+                parts.append(points([(f"{seconds:.4g}", f"{100 * target:.6g}")
+                                     for seconds in reached]) +
+                             f" ps 0.6 lc rgb '{colour}' notitle")
         lines += [f"set title '{title}'", "plot " + ", ".join(parts)]
     gnuplot(lines + ["unset multiplot"])
 
 
 def speedups(folders, path):
-    """Means over seeds and their speed-up over one rank, by algorithm and ranks."""
+    """Means over seeds and their speed-up over one rank, by algorithm and ranks.  A run that
+    missed the target counts with all of its time, so that the speed-up is at most what is said."""
     times, gradients, missed = {}, {}, {}
     for row in itertools.chain.from_iterable(read(folder / "runs.csv") for folder in folders):
         if row["phase"] != "run":
             continue
         key = row["algorithm"], row["slow"], int(row["ranks"])
         missed.setdefault(key, []).append(not row["time_to_target"])
-        if row["time_to_target"]:
-            times.setdefault(key, []).append(float(row["time_to_target"]))
-            gradients.setdefault(key, []).append(float(row["gradients_to_target"]))
-    serial = min(statistics.mean(value) for key, value in times.items() if key[2] == 1)
+        times.setdefault(key, []).append(float(row["time_to_target"] or row["seconds"]))
+        gradients.setdefault(key, []).append(float(row["gradients_to_target"] or row["gradients"]))
+    serial = min((statistics.mean(value) for key, value in times.items()
+                  if key[2] == 1 and not any(missed[key])), default=None)
+    if serial is None:
+        raise SystemExit("cifar_figure.py: no run on one rank reached the target, so there is no "
+                         "speed-up to draw; add sgd to the algorithms, or name its folder as well")
     with open(path, "w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["algorithm", "slow", "ranks", "reached", "seconds", "least", "most",
                        "speedup", "gradients"])
         for key in sorted(missed):
             reached = f"{missed[key].count(False)} of {len(missed[key])}"
-            if missed[key].count(False) < len(missed[key]):
-                rows.writerow([*key, reached, "", "", "", "", ""])
-                continue
             mean = statistics.mean(times[key])
             rows.writerow([*key, reached, f"{mean:.4g}", f"{min(times[key]):.4g}",
                            f"{max(times[key]):.4g}", f"{serial / mean:.3g}",
@@ -151,14 +158,14 @@ def draw_speedups(rows, path, title):
     best = max((float(row["speedup"]) for row in known if row["speedup"]), default=1)
     lines = [f"set terminal svg size {460 * len(slows) + 20}, 440 font 'sans-serif,13' "
              "background '#ffffff'", f"set output '{path}'", "set xlabel 'ranks'",
-             "set ylabel 'times as fast as one rank'", "set key top left samplen 1.5 spacing 1.15",
+             "set ylabel 'times as fast as one rank'", "set key bottom right samplen 1.5 spacing 1.15",
              "set datafile missing ''", f"set xrange [0:{max(counts) * 1.05:.4g}]",
              "set yrange [0:*]", f"set xtics ({', '.join(map(str, sorted({1, *counts})))})",
              f"set multiplot layout 1, {len(slows)}"]
     for slow in slows:
         # As far as the others go.
-        parts = [f"[0:{1.3 * best:.3g}] x with lines lc rgb '#bbbbbb' dt 2 title 'perfect'"] \
-            if not slow else []
+        parts = [f"(x < {1.3 * best:.3g} ? x : 1/0) with lines lc rgb '#bbbbbb' dt 2 "
+                 "title 'perfect'"] if not slow else []
         for name, (label, colour) in STYLES.items():
             if any(row["algorithm"] == name and row["slow"] == slow and int(row["ranks"]) > 1
                    for row in known):
@@ -169,6 +176,12 @@ def draw_speedups(rows, path, title):
                 parts.append(f"\"< echo '{name},{slow},1,,,,,1'; grep '^{name},{slow},' {rows}\" "
                              f"using 3:8 with linespoints lw 2 pt 7 ps 0.7 lc rgb '{colour}' "
                              f"title '{label}'")
+                # Hollow: a run missed the target.
+                hollow = [(row["ranks"], row["speedup"]) for row in known
+                          if (row["algorithm"], row["slow"]) == (name, slow) and
+                          len(set(row["reached"].split(" of "))) > 1]
+                if hollow:
+                    parts.append(points(hollow) + " ps 0.4 lc rgb '#ffffff' notitle")
         which = "all ranks equal" if not slow else \
             f"rank {slow.split(':')[0]} is {slow.split(':')[1]} times slower"
         lines += [f"set title '{title}: {which}'", "plot " + ", ".join(parts)]
