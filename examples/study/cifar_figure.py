@@ -137,8 +137,9 @@ def speedups(folders, path):
     serial = min((statistics.mean(value) for key, value in times.items()
                   if key[2] == 1 and not any(missed[key])), default=None)
     if serial is None:
-        raise SystemExit("cifar_figure.py: no run on one rank reached the target, so there is no "
-                         "speed-up to draw; add sgd to the algorithms, or name its folder as well")
+        print("No figure of speed-ups: no run on one rank reached the target; add sgd to the "
+              "algorithms, or call cifar_figure.py with several folders.")
+        return False
     with open(path, "w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["algorithm", "slow", "ranks", "reached", "seconds", "least", "most",
@@ -149,6 +150,7 @@ def speedups(folders, path):
             rows.writerow([*key, reached, f"{mean:.4g}", f"{min(times[key]):.4g}",
                            f"{max(times[key]):.4g}", f"{serial / mean:.3g}",
                            f"{statistics.mean(gradients[key]):.0f}"])
+    return True
 
 
 def draw_speedups(rows, path, title):
@@ -199,8 +201,8 @@ def main():
     out = arguments.out
     if arguments.by_ranks:
         rows = pathlib.Path(out + ".csv").resolve()
-        speedups([pathlib.Path(folder) for folder in arguments.results[0][1:]], rows)
-        draw_speedups(rows, pathlib.Path(out + ".svg").resolve(), arguments.results[0][0])
+        if speedups([pathlib.Path(folder) for folder in arguments.results[0][1:]], rows):
+            draw_speedups(rows, pathlib.Path(out + ".svg").resolve(), arguments.results[0][0])
         return
     panels = []
     for i, (title, *folders) in enumerate(arguments.results):
