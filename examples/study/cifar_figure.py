@@ -13,13 +13,14 @@ import statistics
 import subprocess
 
 STYLES = {
-    "dasgd": ("DASGD", "#123a66"), "dasgd_momentum": ("DASGD", "#1f5fa8"),
+    "dasgd": ("DASGD", "#123a66"), "dasgd_momentum": ("DASGD, momentum", "#1f5fa8"),
     "dasgd_adam": ("DASGD, Adam", "#c8561b"), "allreduce": ("all-reduce", "#2a8a57"),
-    "allreduce_momentum": ("all-reduce", "#2a8a57"), "local": ("local SGD", "#b8912a"),
+    "allreduce_momentum": ("all-reduce, momentum", "#2a8a57"), "local": ("local SGD", "#b8912a"),
     "local_momentum": ("local SGD", "#b8912a"), "adpsgd": ("AD-PSGD", "#3aa0b0"),
     "adpsgd_momentum": ("AD-PSGD", "#3aa0b0"), "ps": ("parameter server", "#8a5aa8"),
     "ps_momentum": ("parameter server", "#8a5aa8"), "sgd": ("ens::SGD", "#777777"),
-    "momentum": ("ens::MomentumSGD, one core", "#777777"), "adam": ("ens::Adam", "#e8a87c"),
+    "momentum": ("ens::MomentumSGD, one core", "#777777"),
+    "adam": ("ens::Adam, one core", "#e8a87c"),
     "threads": ("ens::SGD, threads", "#9c2f4e"),
     "threads_momentum": ("ens::MomentumSGD, threads", "#9c2f4e"),
     "ddp": ("PyTorch DDP", "#d48ac0")}
