@@ -106,8 +106,8 @@ BINDING_LONG_DESC(
     " The intervals cover the differences between seeds, not what other "
     "programs do to the machine."
     "\n\n"
-    "A run ends soon after the target or after " + PRINT_PARAM_STRING("time_budget") +
-    " seconds.  Losses are computed afterwards, from copies of the model, so "
+    "A run ends soon after the target or after " +
+    PRINT_PARAM_STRING("time_budget") + " seconds.  Losses are computed afterwards, from copies of the model, so "
     "they cost no training time.  A run that diverges, fails or exceeds the " +
     PRINT_PARAM_STRING("timeout") + " becomes a row of the table with the "
     "reason, and the study continues.  Ranks can be slowed down: '0:4' makes "

@@ -131,10 +131,8 @@ class PageMaker
             " on " + settings.data },
         { "created", Today() },
         { "command", settings.command },
-        { "machine", settings.simulation.wanted ? "simulated on virtual time: "
-            "a gradient takes " + NumberText(1e3 * GradientSeconds(settings,
-            results), 3) + " ms, " + NumberText(settings.simulation.bandwidth,
-            4) + " Mbit/s between machines" : Machine() },
+        { "machine", settings.simulation.wanted ? VirtualMachine() :
+            Machine() },
         { "settings", PageTable(AllSettings()) },
         { "versions", PageTable(Versions()) },
         { "groups", groups } };
@@ -168,8 +166,8 @@ class PageMaker
     pairs.emplace_back("choice of steps", std::string("a step is along the "
         "mean gradient of a batch; ") + (settings.steps.size() == 1 ? "it was "
         "given (a tenth of it with momentum, a hundredth with Adam), and "
-        "nothing else was tried" : "each algorithm tried every step size once on the "
-        "validation points, and those up to twice as slow as the best with " +
+        "nothing else was tried" : "each algorithm tried every step size once "
+        "on the validation points, and those up to twice as slow as the best with " +
         Counted(settings.tuningSeeds, "seed") + "; the least median time to "
         "the target won; where that was the smallest or the largest step, "
         "smaller or larger ones were tried, too; none of these runs counts"));
@@ -214,6 +212,17 @@ class PageMaker
         "apply an update " + NumberText(1e9 * SimulatedSecondsPerParameter, 3) +
         " ns for each parameter; gradients and messages are real, seconds are "
         "not";
+  }
+
+  //! The same in a few words.
+  std::string VirtualMachine() const
+  {
+    // Not known while it has not been measured.
+    const double seconds = GradientSeconds(settings, results);
+    return "simulated on virtual time: " + (std::isfinite(seconds) ?
+        "a gradient takes " + NumberText(1e3 * seconds, 3) + " ms, " : "") +
+        NumberText(settings.simulation.bandwidth, 4) + " Mbit/s between "
+        "machines";
   }
 
   static std::string Machine()

@@ -199,8 +199,8 @@ inline std::string StandingsText(const Settings& settings,
     const std::string bound = standing->Bound() ? "at least " : "";
     table.push_back({ never ? "-" : standing->place.Text(),
         standing->cell.algorithm->label,
-        failed ? "failed" : never ? "not reached" : bound + NumberText(standing->time.mean, 3) +
-        interval(standing->time), never || !std::isfinite(
+        failed ? "failed" : never ? "not reached" : bound +
+        NumberText(standing->time.mean, 3) + interval(standing->time), never || !std::isfinite(
         standing->speedup.mean) ? "-" : (standing->Bound() ? "at most " : "") +
         NumberText(standing->speedup.mean, 3) + interval(standing->speedup),
         std::to_string(standing->reached) + " of " +

@@ -342,7 +342,7 @@ class Conductor
       if (!Succeeded(row) && (!settings.modelFile.empty() ||
           settings.simulation.wanted))
       {
-        throw std::runtime_error("The model cannot be trained: a run that only "
+        throw std::runtime_error("No algorithm would work: a run that only "
             "computes gradients failed (" + row.Text("reason") + "); see '" +
             (folder / "logs").string() + "', and start again with '--restart' "
             "when it is mended!");

@@ -161,7 +161,8 @@ def draw_speedups(rows, path, title):
     best = max((float(row["speedup"]) for row in known if row["speedup"]), default=1)
     lines = [f"set terminal svg size {460 * len(slows) + 20}, 440 font 'sans-serif,13' "
              "background '#ffffff'", f"set output '{path}'", "set xlabel 'ranks'",
-             "set ylabel 'times as fast as one rank'", "set key bottom right samplen 1.5 spacing 1.15",
+             "set ylabel 'times as fast as one rank'",
+             "set key bottom right samplen 1.5 spacing 1.15",
              "set datafile missing ''", f"set xrange [0:{max(counts) * 1.05:.4g}]",
              "set yrange [0:*]", f"set xtics ({', '.join(map(str, sorted({1, *counts})))})",
              f"set multiplot layout 1, {len(slows)}"]

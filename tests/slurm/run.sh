@@ -349,8 +349,8 @@ warned()
   completes "$text" "0 75"
 }
 
-# The same by a time limit of one minute, on 32 times the data: on a fast machine, too,
-# that takes longer than the 40 seconds after which the signal comes.
+# The same by a time limit of one minute, on 32 times the data: also on a fast
+# machine that takes longer than the 40 seconds after which the signal comes.
 time_limit()
 {
   begin time_limit

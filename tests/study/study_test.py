@@ -643,7 +643,7 @@ def accuracy(studies):
         (studies.work / "net.onnx").write_text("no model")
         found = studies.refused(
             SMALL + ["--problem", "onnx", "--model_file", "../net.onnx"],
-            "cannot be trained", "no ONNX model", name="no_model")
+            "No algorithm would work", "no ONNX model", name="no_model")
         expect("[2 of" not in found.out, "one run only", found.out)
     studies.refused(SMALL + ["--model_file", "net.onnx"], "--model_file",
                     "--problem")
