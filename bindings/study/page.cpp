@@ -273,13 +273,14 @@ class PageMaker
   }
 
   //! What a reader should know of an algorithm under these conditions.
-  static std::string NoteOf(const Cell& cell)
+  std::string NoteOf(const Cell& cell) const
   {
     std::string note = cell.algorithm->note;
     if (HasServer(cell.algorithm->name) &&
         SlowFactors(cell.slow, cell.ranks).front() > 1)
       note.insert(ServerNote().size(), ", so its slowness does not matter");
-    return note;
+    const std::string step = StepNote(Tune(settings, results, cell));
+    return note + (note.empty() || step.empty() ? "" : "; ") + step;
   }
 
   Entry OneAlgorithm(const Standing& standing, const double limit) const

@@ -351,10 +351,18 @@ class Conductor
     // Step sizes, serial SGD's first: the target comes from it.
     for (const Cell& cell : cells)
     {
-      for (Tuning next; !(next = Tune(settings, results, cell)).done; )
+      Tuning next;
+      while (!(next = Tune(settings, results, cell)).done)
       {
         if (!One(cell, "tune", next.step, next.seed))
           return false;
+      }
+      const std::string note = StepNote(next);
+      if (!note.empty())
+      {
+        std::cout << About(cell, "", next.step, 0) << ": " << note << " ("
+            << NumberText(next.step) << "); '--step_sizes' names those to "
+            "start from" << std::endl;
       }
     }
     // Seed by seed: whatever else happens to the machine meanwhile happens to
@@ -494,8 +502,12 @@ class Conductor
     row.Set("curve", fs::exists(folder / curve, ignored) ? curve : "");
     row.Set("wall_seconds", elapsed());
     results.Add(row);
-    spent += elapsed();
-    ++made;
+    // The limit of the machine takes a second or two, whatever a training does.
+    if (!limit)
+    {
+      spent += elapsed();
+      ++made;
+    }
     Count();
     Say(about, row);
     return true;
@@ -535,6 +547,8 @@ class Conductor
     return text;
   }
 
+  //! Seconds that the runs to make still take: as long as those before, or,
+  //! before the first, as long as they may.
   double Left() const
   {
     const double each = (made > 0) ? spent / double(made) :
@@ -584,7 +598,8 @@ class Conductor
       text = status + ": " + row.Text("reason");
     Wipe();
     std::cout << "[" << number << " of " << Total() << "] " << about << ": "
-        << text << (left == 0 ? "" : "; " + DurationText(Left()) + " left")
+        << text << (left == 0 || made == 0 ? "" :
+            "; " + DurationText(Left()) + " left")
         << std::endl;
   }
 

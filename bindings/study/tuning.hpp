@@ -184,6 +184,8 @@ struct Tuning
   size_t seed = 0;
   //! All steps that were, or are to be, tried at least once.
   std::vector<double> grid;
+  //! Might a step beyond the grid, which grows no further, be better still?
+  bool atEnd = false;
 };
 
 namespace detail {
@@ -354,10 +356,24 @@ inline Tuning Tune(const Settings& settings,
       ++above;
     }
     else
+    {
+      tuning.atEnd = choice && (tuning.step == grid.front() ||
+          tuning.step == grid.back());
       break;
+    }
   }
   tuning.done = true;
   return tuning;
+}
+
+//! What a reader should know of the choice of a step; mostly nothing.
+inline std::string StepNote(const Tuning& tuning)
+{
+  if (!tuning.atEnd)
+    return "";
+  return std::string("its step is the ") + (tuning.step == tuning.grid.front() ?
+      "shortest" : "longest") + " of " + std::to_string(tuning.grid.size()) +
+      " that were tried, so another may be better";
 }
 
 //! Seconds that a try may take: the first one of a step that is out of the race

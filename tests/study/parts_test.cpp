@@ -99,6 +99,10 @@ class Table
     return 0;
   }
 
+  //! What is said of the choice of a step.
+  std::string Note(const std::string& name) const
+  { return StepNote(Tune(settings, results, CellFor(name))); }
+
   //! Runs that count, with the first step; below 0 if not reached.
   void Run(const std::string& name, const std::vector<double>& times)
   {
@@ -196,6 +200,7 @@ TEST_CASE("The grid grows where the best step is at its end", "[study]")
     // A neighbour on each side was tried.
     REQUIRE(table.tries.begin()->first < 0.9 * step);
     REQUIRE(table.tries.rbegin()->first > 1.1 * step);
+    REQUIRE(table.Note("dasgd") == "");
   }
 }
 
@@ -204,14 +209,18 @@ TEST_CASE("The grid does not grow for ever, nor without a reason", "[study]")
   Table longer(SmallSettings());
   REQUIRE(longer.Choose("dasgd", [](const double step, size_t)
       { return 1 / (1 + step); }) == Approx(0.4 * 32));
+  REQUIRE(longer.Note("dasgd") == "its step is the longest of 8 that were "
+      "tried, so another may be better");
   // All diverge: shorter steps may not.
   Table wild(SmallSettings());
   REQUIRE(wild.Choose("dasgd", [](double, size_t) { return -1.0; },
       "diverged") == Approx(0.1 / 32));
+  REQUIRE(wild.Note("dasgd").find("shortest of 8") != std::string::npos);
   // All fail: shorter steps would, too.
   Table broken(SmallSettings());
   REQUIRE(broken.Choose("dasgd", [](double, size_t) { return -1.0; },
       "failed") == 0.1);
+  REQUIRE(broken.Note("dasgd") == "");
   REQUIRE(broken.results.Rows().size() == 3);
 }
 
@@ -221,6 +230,7 @@ TEST_CASE("A single step needs no choice", "[study]")
   settings.steps = { 0.3 };
   Table table(settings);
   REQUIRE(table.Choose("dasgd", [](double, size_t) { return 1.0; }) == 0.3);
+  REQUIRE(table.Note("dasgd") == "");
   REQUIRE(table.results.Rows().empty());
 }
 

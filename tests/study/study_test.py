@@ -198,6 +198,10 @@ def plain(studies):
     count = len(studies.table("plain"))
     expect(f"[{count} of {count}]" in result.out, "a line for each run",
            result.out)
+    lines = [line for line in result.out.splitlines() if line.startswith("[")]
+    expect("limit" in lines[0] and "left" not in lines[0] and
+           "left" in lines[1] and "left" not in lines[-1], "a guess of the "
+           "time that is left, which the short first run does not spoil", lines)
     # Once more: nothing is left to do.
     path = studies.work / "plain" / "dasgd_study" / "runs.csv"
     before = path.read_bytes()
