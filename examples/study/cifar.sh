@@ -13,7 +13,8 @@ data="${DASGD_CIFAR:-$HOME/.cache/dasgd/cifar-10-batches-bin}"
 out="$PWD/cifar-study"
 algorithms=dasgd_momentum,allreduce_momentum,local_momentum,adpsgd_momentum,momentum,threads_momentum
 network=convolutional seeds=3 seconds=200 accuracy=0.65 slow=none torch=yes
-steps=0.1,0.2 tries=1 held=1000 ddp_steps="0.01 0.02 0.04" figures_only=no virtual= given=no
+steps=0.1,0.2 tries=1 held=1000 torch_steps=0.01,0.02,0.04 study=yes
+figures_only=no virtual= given=no
 # Debian's PyTorch is for Debian's Python.
 python=/usr/bin/python3
 more=()
@@ -47,6 +48,9 @@ on which nothing else should run.
                       dasgd, allreduce, ps and sgd unless --algorithms are given
   --no_torch          without PyTorch's DistributedDataParallel; the network's file is
                       still made by PyTorch, once
+  --only_torch        with nothing but that
+  --torch_steps LIST  that it tries (default: $torch_steps); a single one is taken without a
+                      try
   --figures           draw what is in FOLDER, run nothing
   --help              print this
 
@@ -59,7 +63,7 @@ die() { echo "cifar.sh: $*" >&2; exit 1; }
 while [ $# -gt 0 ]; do
   case "$1" in
     --out | --data_dir | --network | --seeds | --seconds | --accuracy | --slow | --algorithms | \
-      --virtual | --step_sizes | --tuning_seeds | --validation_points)
+      --virtual | --step_sizes | --tuning_seeds | --validation_points | --torch_steps)
       [ $# -gt 1 ] || die "$1 needs a value"
       case "$1" in
         --out) out="$2" ;;
@@ -74,9 +78,11 @@ while [ $# -gt 0 ]; do
         --step_sizes) steps="$2" ;;
         --tuning_seeds) tries="$2" ;;
         --validation_points) held="$2" ;;
+        --torch_steps) torch_steps="$2" ;;
       esac
       shift ;;
     --no_torch) torch=no ;;
+    --only_torch) study=no ;;
     --figures) figures_only=yes ;;
     --help | -h) usage; exit 0 ;;
     --) shift; more=("$@"); break ;;
@@ -102,7 +108,7 @@ results="$out/$name"
 mkdir -p "$out" || die "cannot make the folder $out; name another by --out"
 
 if [ $figures_only = no ]; then
-  [ -x "$program" ] && [ -x "$(dirname "$program")/dasgd_study_onnx" ] ||
+  [ $study = no ] || { [ -x "$program" ] && [ -x "$(dirname "$program")/dasgd_study_onnx" ]; } ||
     die "there is no $program, or no dasgd_study_onnx beside it; build the project with" \
       "-DDASGD_BUILD_BINDINGS=ON -DDASGD_WITH_ONNX=ON first, or name its build tree by BUILD_DIR"
   [ -e "$data/test_batch.bin" ] ||
@@ -113,16 +119,18 @@ if [ $figures_only = no ]; then
     die "PyTorch is missing; cmake/dependencies.sh --peers installs it"
   [ -e "$out/$network.onnx" ] ||
     $python "$here/cifar_ddp.py" --network "$network" --export "$out/$network.onnx"
-  "$program" --problem onnx --model_file "$out/$network.onnx" --data cifar10 --data_dir "$data" \
-    --points 0 --validation_points "$held" --test_points 10000 --batch_size 32 --ranks "$ranks" \
-    --slow "$slow" --algorithms "$algorithms" --seeds "$seeds" --tuning_seeds "$tries" \
-    --step_sizes "$steps" --target_accuracy "$accuracy" --time_budget "$seconds" \
-    ${simulate[@]+"${simulate[@]}"} \
-    --results_dir "$results" --report_file "$results.html" ${more[@]+"${more[@]}"} || {
-    status=$?
-    [ $status -lt 128 ] || echo "The same cifar.sh command goes on with it, and draws the figures."
-    exit $status
-  }
+  if [ $study = yes ]; then
+    "$program" --problem onnx --model_file "$out/$network.onnx" --data cifar10 --data_dir "$data" \
+      --points 0 --validation_points "$held" --test_points 10000 --batch_size 32 --ranks "$ranks" \
+      --slow "$slow" --algorithms "$algorithms" --seeds "$seeds" --tuning_seeds "$tries" \
+      --step_sizes "$steps" --target_accuracy "$accuracy" --time_budget "$seconds" \
+      ${simulate[@]+"${simulate[@]}"} \
+      --results_dir "$results" --report_file "$results.html" ${more[@]+"${more[@]}"} || {
+      status=$?
+      [ $status -lt 128 ] || echo "The same cifar.sh command goes on with it, and draws the figures."
+      exit $status
+    }
+  fi
   # run_ddp CURVE STEP SEED [option...]: prints when the accuracy was reached.
   run_ddp()
   {
@@ -130,29 +138,35 @@ if [ $figures_only = no ]; then
     shift 3
     $python "$here/cifar_ddp.py" --data_dir "$data" --out "$curve.part" --ranks 2 \
       --network "$network" --optimizer momentum --step_size "$step" --seed "$seed" \
-      --time_budget "$seconds" --target_accuracy "$accuracy" \
-      --slow "$([ "$slow" = none ] && echo 1 || echo "${slow#*:}")" "$@"
+      --time_budget "$seconds" --target_accuracy "$accuracy" --validation_points "$held" \
+      --slow "$([ "$slow" = none ] && echo 1 || echo "${slow#*:}")" --rows "$out/ddp.csv" "$@"
     mv "$curve.part" "$curve"
   }
   if [ $torch = yes ]; then
     # Its own best step, too.
     chosen="$results.ddp_step"
+    [ "${torch_steps/,/}" != "$torch_steps" ] || echo "$torch_steps" > "$chosen"
     if [ ! -e "$chosen" ]; then
-      for step in $ddp_steps; do
+      for step in ${torch_steps//,/ }; do
         reached=$(run_ddp "$results.tuning.csv" "$step" 1 --validate)
-        echo "PyTorch DDP, step $step: $reached"
+        echo "PyTorch DDP, step $step: $reached" >&2
         # Last if it is not reached.
         number=$(echo "$reached" | sed -n 's/.*: \([0-9.e+]*\) s$/\1/p')
         echo "${number:-1e9} $step"
-      done | tee /dev/stderr | grep -v DDP | sort -g | head -n 1 | cut -d ' ' -f 2 > "$chosen.part"
+      done | sort -g | head -n 1 | cut -d ' ' -f 2 > "$chosen.part"
       mv "$chosen.part" "$chosen"
     fi
-    for seed in $(seq 1 "$seeds"); do
+    # The seed of the tries does not count again, as in the study.
+    for seed in $(seq 2 $((seeds + 1))); do
       curve="$results.ddp_$seed.csv"
-      [ -e "$curve" ] || run_ddp "$curve" "$(cat "$chosen")" "$seed"
+      [ ! -e "$curve" ] || continue
+      reached=$(run_ddp "$curve" "$(cat "$chosen")" "$seed")
+      echo "PyTorch DDP, seed $seed: $reached"
     done
   fi
 fi
+# A figure needs the study's runs, too.
+[ -e "$results/runs.csv" ] || [ $study = yes ] || exit 0
 [ -e "$results/runs.csv" ] || die "there is no study in $results; run it without --figures"
 title="CIFAR-10" by_ranks=()
 [ -z "$virtual" ] || { title="CIFAR-10, virtual time" by_ranks=(--by_ranks); }

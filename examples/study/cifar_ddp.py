@@ -19,9 +19,6 @@ import torch
 import torch.distributed
 import torch.multiprocessing
 
-# The last of the training images are for the choice of step sizes, as in the study.
-VALIDATION = 1000
-
 
 def read(folder, names):
     """Images and labels of some of the data set's binary files."""
@@ -63,6 +60,24 @@ def judge(model, images, labels):
             loss += float(torch.nn.functional.cross_entropy(output, expected, reduction="sum"))
             right += int((output.argmax(1) == expected).sum())
     return loss / len(labels), right / len(labels)
+
+
+def choose_convolutions(arguments):
+    """Turns oneDNN off where it is slower than PyTorch's own convolutions.
+
+    It has fast ones for some processors only; elsewhere it takes three times as long.
+    """
+    model = network(arguments.network)
+    images = torch.zeros(arguments.batch_size, 3, 32, 32)
+    seconds = {}
+    for onednn in (True, False):
+        torch.backends.mkldnn.set_flags(onednn)
+        model(images).sum().backward()
+        start = time.monotonic()
+        for _ in range(10):
+            model(images).sum().backward()
+        seconds[onednn] = time.monotonic() - start
+    torch.backends.mkldnn.set_flags(seconds[True] < seconds[False])
 
 
 def steps(arguments, rank, images, labels):
@@ -109,18 +124,25 @@ def steps(arguments, rank, images, labels):
                     return model, copies
 
 
+def threads(arguments):
+    return max(1, (os.cpu_count() or 1) // arguments.ranks)
+
+
 def train(rank, arguments):
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(arguments.port))
-    torch.set_num_threads(max(1, (os.cpu_count() or 1) // arguments.ranks))
+    torch.set_num_threads(threads(arguments))
     if arguments.double:
         torch.set_default_dtype(torch.float64)
+    choose_convolutions(arguments)
     if arguments.ranks > 1:
         torch.distributed.init_process_group("gloo", rank=rank, world_size=arguments.ranks)
     images, labels = read(arguments.data_dir, [f"data_batch_{i}.bin" for i in range(1, 6)])
     tests, expected = read(arguments.data_dir, ["test_batch.bin"])
+    # The last of the training images are for the choice of step sizes, as in the study.
+    trained = len(labels) - arguments.validation_points
     if arguments.validate:
-        tests, expected = images[-VALIDATION:], labels[-VALIDATION:]
-    images, labels = images[:-VALIDATION], labels[:-VALIDATION]
+        tests, expected = images[trained:], labels[trained:]
+    images, labels = images[:trained], labels[:trained]
     middle = images.mean(0)
     images, tests = images - middle, tests - middle
     if arguments.double:
@@ -140,20 +162,42 @@ def train(rank, arguments):
         torch.distributed.destroy_process_group()
 
 
-def reached(path, accuracy):
-    """Seconds to an accuracy, between copies on a straight line."""
-    with open(path, newline="", encoding="utf-8") as file:
-        rows = [(float(row["seconds"]), float(row["accuracy"])) for row in csv.DictReader(file)]
-    for (before, low), (after, high) in zip(rows, rows[1:]):
-        if high >= accuracy:
-            return before + (accuracy - low) / (high - low) * (after - before)
+def reached(curve, accuracy):
+    """Seconds and gradients to an accuracy, between copies on a straight line."""
+    for before, after in zip(curve, curve[1:]):
+        if after["accuracy"] >= accuracy:
+            part = (accuracy - before["accuracy"]) / (after["accuracy"] - before["accuracy"])
+            return [before[name] + part * (after[name] - before[name])
+                    for name in ("seconds", "gradients")]
     return None
+
+
+def add_row(arguments, curve, found):
+    """One row for the run, with the names of the study's columns."""
+    end = curve[-1]
+    row = {"algorithm": "ddp_" + arguments.optimizer, "ranks": arguments.ranks,
+           "slow": f"0:{arguments.slow:g}" if arguments.slow > 1 else "",
+           "step_size": f"{arguments.step_size:g}", "seed": arguments.seed,
+           "target_accuracy": arguments.target_accuracy,
+           "time_to_target": f"{found[0]:.6g}" if found else "",
+           "gradients_to_target": f"{found[1]:.6g}" if found else "",
+           "judged_on": "validation" if arguments.validate else "test",
+           "accuracy": end["accuracy"], "seconds": end["seconds"],
+           "gradients": f"{end['gradients']:.0f}",
+           "gradients_per_second": f"{end['gradients'] / end['seconds']:.4g}"}
+    new = not os.path.exists(arguments.rows)
+    with open(arguments.rows, "a", newline="", encoding="utf-8") as file:
+        rows = csv.DictWriter(file, row, lineterminator="\n")
+        if new:
+            rows.writeheader()
+        rows.writerow(row)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data_dir")
     parser.add_argument("--out", help="file for the curve")
+    parser.add_argument("--rows", help="file to add a row for the run to")
     parser.add_argument("--export", help="write the network to this ONNX file, and nothing else")
     parser.add_argument("--network", choices=["lenet", "convolutional"], default="lenet")
     parser.add_argument("--ranks", type=int, default=2)
@@ -162,8 +206,10 @@ def main():
     parser.add_argument("--batch_size", type=int, default=32)
     parser.add_argument("--time_budget", type=float, default=60)
     parser.add_argument("--target_accuracy", type=float, default=0.65)
+    parser.add_argument("--validation_points", type=int, default=1000,
+                        help="images held out to choose step sizes with")
     parser.add_argument("--validate", action="store_true",
-                        help="judge by the points for the choice of a step size")
+                        help="judge by those")
     parser.add_argument("--slow", type=float, default=1, help="factor by which rank 0 is slower")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--copies", type=int, default=36)
@@ -178,13 +224,20 @@ def main():
         return
     if not arguments.data_dir or not arguments.out:
         parser.error("--data_dir and --out are needed")
+    # PyTorch does not tell OpenBLAS, which reads this when a process starts.
+    os.environ["OPENBLAS_NUM_THREADS"] = str(threads(arguments))
     if arguments.ranks > 1:
         torch.multiprocessing.spawn(train, (arguments,), arguments.ranks)
     else:
         train(0, arguments)
-    seconds = reached(arguments.out, arguments.target_accuracy)
+    with open(arguments.out, newline="", encoding="utf-8") as file:
+        curve = [{name: float(value) for name, value in row.items()}
+                 for row in csv.DictReader(file)]
+    found = reached(curve, arguments.target_accuracy)
+    if arguments.rows:
+        add_row(arguments, curve, found)
     print(f"accuracy {arguments.target_accuracy}: " +
-          (f"{seconds:.3g} s" if seconds is not None else "not reached"))
+          (f"{found[0]:.3g} s" if found else "not reached"))
 
 
 if __name__ == "__main__":

@@ -55,14 +55,15 @@ def main():
     def study(*words):
         result = subprocess.run(
             [SCRIPT, "--out", out, "--data_dir", work / "data", "--seeds", "1", "--seconds", "20",
-             "--accuracy", "0.3", "--validation_points", "80", "--no_torch", *words], text=True,
+             "--accuracy", "0.3", "--validation_points", "80", *words], text=True,
             env={**os.environ, "BUILD_DIR": str(arguments.build.resolve())},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         expect(result.returncode == 0, f"status 0 of cifar.sh {' '.join(words)}", result.stdout)
         return result.stdout
 
     algorithms = ["dasgd_momentum", "allreduce_momentum", "momentum"]
-    text = study("--slow", "0:4", "--step_sizes", "0.1", "--algorithms", ",".join(algorithms))
+    text = study("--no_torch", "--slow", "0:4", "--step_sizes", "0.1", "--algorithms",
+                 ",".join(algorithms))
     found = rows(out / "slow_0_4")
     expect(sorted(row["algorithm"] for row in found) == sorted(algorithms) and
            all(row["status"] == "target" for row in found), "all at the target", text)
@@ -80,6 +81,22 @@ def main():
     expect(len(table) == 7 and all(float(row["speedup"]) > 0 for row in table),
            "a speed-up of each", table)
     expect((out / "virtual_equal.svg").stat().st_size > 500, "a figure", text)
+
+    if subprocess.run(["/usr/bin/python3", "-c", "import torch"], stderr=subprocess.DEVNULL,
+                      check=False).returncode != 0:
+        print("without PyTorch, which is not installed")
+        return
+    text = study("--only_torch", "--seconds", "6", "--slow", "0:2", "--torch_steps", "0.02,0.04")
+    with open(out / "ddp.csv", newline="", encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    expect([(row["step_size"], row["seed"], row["judged_on"]) for row in table[:2]] ==
+           [("0.02", "1", "validation"), ("0.04", "1", "validation")], "two tries", text)
+    best = min(table[:2], key=lambda row: float(row["time_to_target"] or "inf"))
+    expect(len(table) == 3 and table[2]["step_size"] == best["step_size"] and
+           table[2]["seed"] == "2" and table[2]["judged_on"] == "test",
+           "a run with the better step and a new seed", table)
+    expect(all(row["slow"] == "0:2" and float(row["time_to_target"] or 0) > 0 for row in table),
+           "all at the target", table)
 
 
 if __name__ == "__main__":
