@@ -6,7 +6,8 @@ Usage: onnx.py PROGRAM WORK [--repetitions N] [--seconds S] [--output FILE]
 PROGRAM is dasgd_onnx_speed, WORK a folder to write to.  Everything is in single
 precision, batches of 32, one thread for each process.  All ways are measured in
 turn, in every repetition, and ratios are formed within one; printed are
-medians.  Needs PyTorch (cmake/dependencies.sh --peers).
+medians.  PyTorch computes with oneDNN and without it, and the faster counts:
+oneDNN has fast convolutions for some processors only.  Needs PyTorch (cmake/dependencies.sh --peers).
 """
 
 import argparse
@@ -21,15 +22,26 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "onnx"))
 sys.dont_write_bytecode = True
 
+# OpenBLAS reads it when it is loaded.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import torch  # noqa: E402
 import networks  # noqa: E402
 
-ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1",
+ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS="1",
                    OMPI_ALLOW_RUN_AS_ROOT="1",
                    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 
 
 def torch_rate(model, shape, seconds):
+    """The faster of both ways."""
+    rates = []
+    for onednn in (True, False):
+        torch.backends.mkldnn.set_flags(onednn)
+        rates.append(torch_rate_now(model, shape, seconds))
+    return max(rates)
+
+
+def torch_rate_now(model, shape, seconds):
     points = torch.randn((512,) + shape)
     labels = torch.arange(512) % 10
     loss = torch.nn.CrossEntropyLoss()
