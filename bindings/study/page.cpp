@@ -44,12 +44,14 @@ Json Spread(const std::vector<double>& values)
   return { { "mean", Number(estimate.mean) }, { "sd", Number(estimate.sd) } };
 }
 
-//! A mean with its interval; none of both if it is not known.
-Json Interval(const Estimate& estimate)
+//! A mean with its interval; none of both if it is not known, and no interval of
+//! what is a bound only.
+Json Interval(const Estimate& estimate, const bool bound)
 {
   return { { "mean", Number(estimate.mean) },
-      { "low", Number((estimate.low < 0) ? 0 : estimate.low) },
-      { "high", Number(estimate.high) } };
+      { "low", Number(bound ? Unknown : (estimate.low < 0) ? 0 :
+          estimate.low) },
+      { "high", Number(bound ? Unknown : estimate.high) } };
 }
 
 //! Mean, least and largest loss, or part of wrong answers, of several runs at
@@ -317,7 +319,8 @@ class PageMaker
     // If no run has reached the target, no time to it is known.
     const auto toTarget = [&](const Estimate& estimate)
     {
-      Json interval = Interval(standing.reached > 0 ? estimate : Estimate());
+      Json interval = Interval(standing.reached > 0 ? estimate :
+          Estimate(), standing.Bound());
       interval["reached"] = standing.reached;
       return interval;
     };
@@ -336,7 +339,7 @@ class PageMaker
         { "failure", failure },
         { "time_to_target", toTarget(standing.time) },
         { "gradients_to_target", toTarget(standing.gradients) },
-        { "speedup", Interval(standing.speedup) },
+        { "speedup", Interval(standing.speedup, standing.Bound()) },
         { "throughput", Spread(throughput) },
         { "idle", spread("idle_share") },
         { "bytes", spread("bytes_per_gradient") },

@@ -25,7 +25,8 @@ struct Standing
   /**
    * Seconds to the target.  A run that did not reach it counts with the whole
    * time budget: leaving it out would make an algorithm the faster, the more
-   * often it fails.  So this is a lower bound unless all runs reached it.
+   * often it fails.  So this is a lower bound unless all runs reached it, and
+   * its interval has no upper end: how long they would have taken is not known.
    */
   Estimate time;
   //! Gradients to the target, likewise.
@@ -62,6 +63,14 @@ inline Standing StandingOf(const Settings& settings,
   }
   standing.time = Estimate(times);
   standing.gradients = Estimate(gradients);
+  if (standing.Bound())
+  {
+    for (Estimate* estimate : { &standing.time, &standing.gradients })
+    {
+      if (estimate->HasInterval())
+        estimate->high = std::numeric_limits<double>::infinity();
+    }
+  }
   return standing;
 }
 
@@ -185,9 +194,9 @@ inline std::string StandingsText(const Settings& settings,
                                  const Group& group)
 {
   const std::vector<Standing> standings = Standings(settings, results, group);
-  const auto interval = [](const Estimate& estimate)
+  const auto interval = [](const Standing& standing, const Estimate& estimate)
   {
-    return estimate.HasInterval() ? " (" + NumberText(std::max(0.0,
+    return !standing.Bound() && estimate.HasInterval() ? " (" + NumberText(std::max(0.0,
         estimate.low), 3) + " to " + NumberText(estimate.high, 3) + ")" : "";
   };
   std::vector<std::vector<std::string>> table = { { "Place", "Algorithm",
@@ -200,9 +209,11 @@ inline std::string StandingsText(const Settings& settings,
     table.push_back({ never ? "-" : standing->place.Text(),
         standing->cell.algorithm->label,
         failed ? "failed" : never ? "not reached" : bound +
-        NumberText(standing->time.mean, 3) + interval(standing->time), never || !std::isfinite(
-        standing->speedup.mean) ? "-" : (standing->Bound() ? "at most " : "") +
-        NumberText(standing->speedup.mean, 3) + interval(standing->speedup),
+        NumberText(standing->time.mean, 3) + interval(*standing, standing->time),
+        never || !std::isfinite(standing->speedup.mean) ? "-" :
+        (standing->Bound() ? "at most " : "") +
+        NumberText(standing->speedup.mean, 3) +
+        interval(*standing, standing->speedup),
         std::to_string(standing->reached) + " of " +
         std::to_string(standing->rows.size()) });
   }
