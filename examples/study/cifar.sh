@@ -48,7 +48,7 @@ on which nothing else should run.
                       dasgd, allreduce, ps and sgd unless --algorithms are given
   --no_torch          without PyTorch's DistributedDataParallel; the network's file is
                       still made by PyTorch, once
-  --only_torch        with nothing but that
+  --only_torch        only PyTorch's DistributedDataParallel
   --torch_steps LIST  that it tries (default: $torch_steps); a single one is taken without a
                       try
   --figures           draw what is in FOLDER, run nothing
@@ -97,6 +97,13 @@ if [ -n "$virtual" ]; then
   simulate=(--simulate --gradient_seconds 0.02 --bandwidth 10000)
   [ $given = yes ] || algorithms=dasgd,allreduce,ps,sgd
 fi
+[ $study = yes ] || [ $torch = yes ] ||
+  die "--only_torch leaves nothing to run together with --no_torch or --virtual"
+case "$torch,$slow" in
+  yes,none) ;;
+  yes,*,* | yes,[!0]*) die "--slow is '$slow', but with PyTorch only rank 0 can be slow, as by 0:4;" \
+    "or give --no_torch" ;;
+esac
 case "$network" in
   lenet | convolutional) ;;
   *) die "--network is '$network', but must be lenet or convolutional" ;;
@@ -105,7 +112,6 @@ name=$(echo "slow_$slow" | tr ':,' '__')
 [ "$slow" != none ] || name=equal
 [ -z "$virtual" ] || name="virtual_$name"
 results="$out/$name"
-mkdir -p "$out" || die "cannot make the folder $out; name another by --out"
 
 if [ $figures_only = no ]; then
   [ $study = no ] || { [ -x "$program" ] && [ -x "$(dirname "$program")/dasgd_study_onnx" ]; } ||
@@ -117,6 +123,7 @@ if [ $figures_only = no ]; then
   # It also makes the network's file.
   { [ $torch = no ] && [ -e "$out/$network.onnx" ]; } || $python -c 'import torch' 2> /dev/null ||
     die "PyTorch is missing; cmake/dependencies.sh --peers installs it"
+  mkdir -p "$out" || die "cannot make the folder $out; name another by --out"
   [ -e "$out/$network.onnx" ] ||
     $python "$here/cifar_ddp.py" --network "$network" --export "$out/$network.onnx"
   if [ $study = yes ]; then
@@ -136,17 +143,25 @@ if [ $figures_only = no ]; then
   {
     local curve="$1" step="$2" seed="$3"
     shift 3
+    rm -f "$curve.part"
     $python "$here/cifar_ddp.py" --data_dir "$data" --out "$curve.part" --ranks 2 \
       --network "$network" --optimizer momentum --step_size "$step" --seed "$seed" \
       --time_budget "$seconds" --target_accuracy "$accuracy" --validation_points "$held" \
-      --slow "$([ "$slow" = none ] && echo 1 || echo "${slow#*:}")" --rows "$out/ddp.csv" "$@"
+      --slow "$([ "$slow" = none ] && echo 1 || echo "${slow#*:}")" --rows "$out/ddp.csv" "$@" ||
+      return
     mv "$curve.part" "$curve"
   }
   if [ $torch = yes ]; then
     # Its own best step, too.
     chosen="$results.ddp_step"
-    [ "${torch_steps/,/}" != "$torch_steps" ] || echo "$torch_steps" > "$chosen"
-    if [ ! -e "$chosen" ]; then
+    if [ -e "$chosen" ]; then
+      [ "${torch_steps/,/}" != "$torch_steps" ] || [ "$torch_steps" = "$(cat "$chosen")" ] ||
+        die "--torch_steps is $torch_steps, but the runs in $out have $(cat "$chosen"); name" \
+          "another folder by --out"
+      echo "PyTorch DDP: step $(cat "$chosen"), as chosen before"
+    elif [ "${torch_steps/,/}" = "$torch_steps" ]; then
+      echo "$torch_steps" > "$chosen"
+    else
       for step in ${torch_steps//,/ }; do
         reached=$(run_ddp "$results.tuning.csv" "$step" 1 --validate)
         echo "PyTorch DDP, step $step: $reached" >&2
@@ -155,6 +170,11 @@ if [ $figures_only = no ]; then
         echo "${number:-1e9} $step"
       done | sort -g | head -n 1 | cut -d ' ' -f 2 > "$chosen.part"
       mv "$chosen.part" "$chosen"
+      case ",$torch_steps," in
+        ,$(cat "$chosen"),* | *,$(cat "$chosen"),)
+          echo "PyTorch DDP: its best step, $(cat "$chosen"), is the first or the last of" \
+            "$torch_steps, so another may be better; --torch_steps names them" ;;
+      esac
     fi
     # The seed of the tries does not count again, as in the study.
     for seed in $(seq 2 $((seeds + 1))); do
@@ -166,7 +186,7 @@ if [ $figures_only = no ]; then
   fi
 fi
 # A figure needs the study's runs, too.
-[ -e "$results/runs.csv" ] || [ $study = yes ] || exit 0
+[ -e "$results/runs.csv" ] || [ $study = yes ] || [ $figures_only = yes ] || exit 0
 [ -e "$results/runs.csv" ] || die "there is no study in $results; run it without --figures"
 title="CIFAR-10" by_ranks=()
 [ -z "$virtual" ] || { title="CIFAR-10, virtual time" by_ranks=(--by_ranks); }

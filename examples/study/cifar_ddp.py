@@ -62,26 +62,38 @@ def judge(model, images, labels):
     return loss / len(labels), right / len(labels)
 
 
-def choose_convolutions(arguments):
-    """Turns oneDNN off where it is slower than PyTorch's own convolutions.
-
-    It has fast ones for some processors only; elsewhere it takes three times as long.
-    """
+def seconds_of_a_gradient(arguments):
+    """Of this rank alone, without an exchange."""
     model = network(arguments.network)
     images = torch.zeros(arguments.batch_size, 3, 32, 32)
-    seconds = {}
-    for onednn in (True, False):
-        torch.backends.mkldnn.set_flags(onednn)
+    model(images).sum().backward()
+    start = time.monotonic()
+    for _ in range(10):
         model(images).sum().backward()
-        start = time.monotonic()
-        for _ in range(10):
-            model(images).sum().backward()
-        seconds[onednn] = time.monotonic() - start
-    torch.backends.mkldnn.set_flags(seconds[True] < seconds[False])
+    return (time.monotonic() - start) / 10
 
 
-def steps(arguments, rank, images, labels):
-    """Trains for the time budget; returns copies of the model with their times."""
+def choose_convolutions(arguments):
+    """Turns oneDNN off where it is slower than PyTorch's own convolutions, on all ranks.
+
+    It has fast ones for some processors only; on a Neoverse V1 it takes three times as long.
+    Returns the seconds that a gradient takes.
+    """
+    seconds = torch.zeros(2)
+    for onednn in (0, 1):
+        torch.backends.mkldnn.set_flags(bool(onednn))
+        seconds[onednn] = seconds_of_a_gradient(arguments)
+    if arguments.ranks > 1:
+        torch.distributed.all_reduce(seconds)
+        seconds /= arguments.ranks
+    torch.backends.mkldnn.set_flags(bool(seconds[1] < seconds[0]))
+    return float(seconds.min())
+
+
+def steps(arguments, wait, images, labels):
+    """Trains for the time budget, and waits before each gradient; returns copies of the model
+    with their times."""
+    rank = torch.distributed.get_rank() if arguments.ranks > 1 else 0
     torch.manual_seed(arguments.seed)
     model = network(arguments.network)
     trained = torch.nn.parallel.DistributedDataParallel(model) if arguments.ranks > 1 else model
@@ -89,7 +101,6 @@ def steps(arguments, rank, images, labels):
     # All ranks draw the same order, and each takes its part.
     order = torch.Generator().manual_seed(arguments.seed)
     copies = [(0, 0, [parameter.detach().clone() for parameter in model.parameters()])]
-    wait = arguments.slow - 1 if rank == 0 else 0
     gradients = 0
     if arguments.ranks > 1:
         torch.distributed.barrier()
@@ -98,16 +109,13 @@ def steps(arguments, rank, images, labels):
         points = torch.randperm(len(labels), generator=order)
         whole = len(points) // (arguments.ranks * arguments.batch_size)
         for step in range(whole):
-            begun = time.monotonic()
             first = (step * arguments.ranks + rank) * arguments.batch_size
             batch = points[first:first + arguments.batch_size]
             optimizer.zero_grad()
             output = trained(images[batch])
             loss = torch.nn.functional.cross_entropy(output, labels[batch])
             if wait:
-                # The pass so far is about a third of the work of a gradient.  (Timing the other
-                # would count the exchange, which it waits for.)
-                time.sleep(wait * 3 * (time.monotonic() - begun))
+                time.sleep(wait)
             loss.backward()
             optimizer.step()
             gradients += arguments.ranks
@@ -133,9 +141,10 @@ def train(rank, arguments):
     torch.set_num_threads(threads(arguments))
     if arguments.double:
         torch.set_default_dtype(torch.float64)
-    choose_convolutions(arguments)
     if arguments.ranks > 1:
         torch.distributed.init_process_group("gloo", rank=rank, world_size=arguments.ranks)
+    gradient = choose_convolutions(arguments)
+    wait = (arguments.slow - 1) * gradient if rank == 0 else 0
     images, labels = read(arguments.data_dir, [f"data_batch_{i}.bin" for i in range(1, 6)])
     tests, expected = read(arguments.data_dir, ["test_batch.bin"])
     # The last of the training images are for the choice of step sizes, as in the study.
@@ -147,7 +156,7 @@ def train(rank, arguments):
     images, tests = images - middle, tests - middle
     if arguments.double:
         images, tests = images.double(), tests.double()
-    model, copies = steps(arguments, rank, images, labels)
+    model, copies = steps(arguments, wait, images, labels)
     if rank == 0:
         with open(arguments.out, "w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file)
@@ -222,6 +231,8 @@ def main():
                           input_names=["points"], output_names=["output"],
                           dynamic_axes={"points": {0: "batch"}, "output": {0: "batch"}})
         return
+    if arguments.validate and arguments.validation_points < 1:
+        parser.error("--validate needs --validation_points")
     if not arguments.data_dir or not arguments.out:
         parser.error("--data_dir and --out are needed")
     # PyTorch does not tell OpenBLAS, which reads this when a process starts.

@@ -52,14 +52,27 @@ def main():
     subprocess.run([arguments.seeds, work], check=True)
     shutil.copy(work / "cifar.onnx", out / "convolutional.onnx")
 
-    def study(*words):
-        result = subprocess.run(
+    def call(*words):
+        return subprocess.run(
             [SCRIPT, "--out", out, "--data_dir", work / "data", "--seeds", "1", "--seconds", "20",
              "--accuracy", "0.3", "--validation_points", "80", *words], text=True,
             env={**os.environ, "BUILD_DIR": str(arguments.build.resolve())},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def study(*words):
+        result = call(*words)
         expect(result.returncode == 0, f"status 0 of cifar.sh {' '.join(words)}", result.stdout)
         return result.stdout
+
+    def refused(reason, *words):
+        result = call(*words)
+        expect(result.returncode == 1 and reason in result.stdout,
+               f"'{reason}' of cifar.sh {' '.join(words)}", result.stdout)
+
+    refused("nothing to run", "--only_torch", "--no_torch")
+    refused("nothing to run", "--only_torch", "--virtual", "4")
+    refused("only rank 0", "--only_torch", "--slow", "1:4")
+    refused("no study", "--only_torch", "--figures")
 
     algorithms = ["dasgd_momentum", "allreduce_momentum", "momentum"]
     text = study("--no_torch", "--slow", "0:4", "--step_sizes", "0.1", "--algorithms",
@@ -86,7 +99,12 @@ def main():
                       check=False).returncode != 0:
         print("without PyTorch, which is not installed")
         return
-    text = study("--only_torch", "--seconds", "6", "--slow", "0:2", "--torch_steps", "0.02,0.04")
+    torch = ["--only_torch", "--seconds", "6", "--slow", "0:2", "--torch_steps"]
+    text = study(*torch, "0.02,0.04")
+    expect("may be better" in text, "a word on a step at the end of the list", text)
+    text = study(*torch, "0.02,0.04")
+    expect("as chosen before" in text, "that the choice stays", text)
+    refused("have 0.0", *torch, "0.08")
     with open(out / "ddp.csv", newline="", encoding="utf-8") as file:
         table = list(csv.DictReader(file))
     expect([(row["step_size"], row["seed"], row["judged_on"]) for row in table[:2]] ==
