@@ -158,6 +158,8 @@ def train(rank, arguments):
         images, tests = images.double(), tests.double()
     model, copies = steps(arguments, wait, images, labels)
     if rank == 0:
+        # The others only wait from here on.
+        torch.set_num_threads(os.cpu_count() or 1)
         with open(arguments.out, "w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file)
             rows.writerow(["seconds", "gradients", "loss", "accuracy"])

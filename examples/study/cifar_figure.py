@@ -106,7 +106,7 @@ def draw_curves(panels, path, target):
              f"set arrow 1 from graph 0, first {100 * target} to graph 1, first {100 * target} "
              "nohead lc rgb '#999999' dt 2"]
     for title, curves, bands in panels:
-        parts = []
+        parts, marks = [], []
         for name, (label, colour) in STYLES.items():
             if name not in curves:
                 continue
@@ -117,10 +117,13 @@ def draw_curves(panels, path, target):
                          f"title '{label}'")
             reached = crossings_of(curves, target).get(name, [])
             if reached:
-                parts.append(points([(f"{seconds:.4g}", f"{100 * target:.6g}")
+                marks.append(points([(f"{seconds:.4g}", f"{100 * target:.6g}")
                                      for seconds in reached]) +
                              f" ps 0.6 lc rgb '{colour}' notitle")
-        lines += [f"set title '{title}'", "plot " + ", ".join(parts)]
+        end = max(run[-1][0] for runs in curves.values() for run in runs)
+        # On top of all lines, and DASGD's on top of the others.
+        lines += [f"set title '{title}'", f"set xrange [0:{1.02 * end:.4g}]",
+                  "plot " + ", ".join(parts + marks[::-1])]
     gnuplot(lines + ["unset multiplot"])
 
 
