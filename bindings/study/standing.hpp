@@ -200,7 +200,7 @@ inline std::string StandingsText(const Settings& settings,
         estimate.low), 3) + " to " + NumberText(estimate.high, 3) + ")" : "";
   };
   std::vector<std::vector<std::string>> table = { { "Place", "Algorithm",
-      "Seconds to target", "Speed-up", "Reached" } };
+      "Seconds to target", "Speed-up", "Reached", "Step" } };
   for (const Standing* standing : InOrder(standings))
   {
     const bool never = (standing->reached == 0);
@@ -209,13 +209,15 @@ inline std::string StandingsText(const Settings& settings,
     table.push_back({ never ? "-" : standing->place.Text(),
         standing->cell.algorithm->label,
         failed ? "failed" : never ? "not reached" : bound +
-        NumberText(standing->time.mean, 3) + interval(*standing, standing->time),
+        NumberText(standing->time.mean, 3) +
+        interval(*standing, standing->time),
         never || !std::isfinite(standing->speedup.mean) ? "-" :
         (standing->Bound() ? "at most " : "") +
         NumberText(standing->speedup.mean, 3) +
         interval(*standing, standing->speedup),
         std::to_string(standing->reached) + " of " +
-        std::to_string(standing->rows.size()) });
+        std::to_string(standing->rows.size()),
+        NumberText(ChosenStep(settings, results, standing->cell), 4) });
   }
   std::vector<size_t> widths(table.front().size(), 0);
   for (const auto& line : table)

@@ -259,7 +259,7 @@ def made_up(studies):
                       "serial SGD": (1, 3)}, "shared places", places)
     for line in (r"1-3 +DASGD +0\.06\d* \(0\.0594 to 0\.0607\)",
                  r"1-3 +AllreduceSGD +at least 0\.11 +at most [\d.]+ +1 of 2",
-                 r"1-3 +serial SGD +0\.14 .* 1 +2 of 2"):
+                 r"1-3 +serial SGD +0\.14 .* 1 +2 of 2 +[\d.]+"):
         expect(re.search(line, out), f"a line like '{line}'", out)
     expect("95 % confidence" in out and "not told apart" in out,
            "how certain it is", out)
