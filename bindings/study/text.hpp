@@ -28,11 +28,14 @@ namespace study {
 //! What is not known.
 constexpr double Unknown = std::numeric_limits<double>::quiet_NaN();
 
-//! A number as short as it can be; empty if it is not known.
+//! A number as short as it can be; empty if it is not known.  A large one is
+//! rounded to a whole one, since 11862 is easier to read than 1.186e+04.
 inline std::string NumberText(const double value, const int digits = 10)
 {
   if (!std::isfinite(value))
     return "";
+  if (std::abs(value) >= std::pow(10, digits) - 0.5 && std::abs(value) < 1e15)
+    return std::to_string(std::llround(value));
   std::ostringstream text;
   text.imbue(std::locale::classic());
   text.precision(digits);

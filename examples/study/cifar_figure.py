@@ -23,7 +23,7 @@ STYLES = {
     "adam": ("ens::Adam, one core", "#e8a87c"),
     "threads": ("ens::SGD, threads", "#9c2f4e"),
     "threads_momentum": ("ens::MomentumSGD, threads", "#9c2f4e"),
-    "ddp": ("PyTorch DDP", "#d48ac0")}
+    "ddp_momentum": ("PyTorch DDP", "#d48ac0")}
 PLACES = 60
 SETUP = [
     "set datafile separator comma", "set encoding utf8", "set border 3 lc rgb '#555555'",
@@ -53,36 +53,34 @@ def curves_of(folders):
             if row["phase"] == "run" and row["curve"]:
                 found.setdefault(row["algorithm"], []).append(folder / row["curve"])
         for path in sorted(folder.parent.glob(folder.name + ".ddp_*.csv")):
-            found.setdefault("ddp", []).append(path)
+            found.setdefault("ddp_momentum", []).append(path)
     return {name: [[(float(point["seconds"]), float(point["accuracy"])) for point in read(path)]
                    for path in paths] for name, paths in found.items()}
 
 
-def crossings_of(curves, target):
-    """When each run first reached the target."""
-    found = {}
+def bands_of(curves):
+    """Rows of mean, least and most over the runs of an algorithm."""
     for name, runs in curves.items():
-        for run in runs:
-            for before, after in zip(run, run[1:]):
-                if after[1] >= target:
-                    part = max(0, (target - before[1]) / max(after[1] - before[1], 1e-9))
-                    found.setdefault(name, []).append(before[0] + part * (after[0] - before[0]))
-                    break
-    return found
+        # Only as long as all runs went on, or the mean would jump.
+        end = min(run[-1][0] for run in runs)
+        for i in range(PLACES + 1):
+            seconds = end * (i / PLACES) ** 2
+            values = [accuracy_at(run, seconds) for run in runs]
+            yield {"algorithm": name, "seconds": f"{seconds:.4g}",
+                   "mean": f"{sum(values) / len(values):.4f}", "low": f"{min(values):.4f}",
+                   "high": f"{max(values):.4f}", "runs": len(runs)}
 
 
-def write_bands(curves, path):
+def write(rows, path):
     with open(path, "w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(["algorithm", "seconds", "mean", "low", "high", "runs"])
-        for name, runs in curves.items():
-            # Only as long as all runs went on, or the mean would jump.
-            end = min(run[-1][0] for run in runs)
-            for i in range(PLACES + 1):
-                seconds = end * (i / PLACES) ** 2
-                values = [accuracy_at(run, seconds) for run in runs]
-                rows.writerow([name, f"{seconds:.4g}", f"{sum(values) / len(values):.4f}",
-                               f"{min(values):.4f}", f"{max(values):.4f}", len(runs)])
+        table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+
+
+def counts(row):
+    """Whether a row of runs.csv or ddp.csv is of a run, not of a try, that reached the target."""
+    return row["time_to_target"] and row["judged_on"] == "test"
 
 
 def gnuplot(lines):
@@ -96,35 +94,37 @@ def points(places):
 
 
 def draw_curves(panels, path, target):
-    """One panel for each (title, curves, file of its bands)."""
+    """One panel for each (title, bands, rows of runs)."""
     lines = [f"set terminal svg size {460 * len(panels) + 20}, 440 font 'sans-serif,13' "
              "background '#ffffff'", f"set output '{path}'", "set xlabel 'seconds'",
              "set ylabel 'test accuracy'", "set format y '%.0f %%'",
              f"set yrange [{100 * target - 30}:{100 * target + 5}]",
-             "set key bottom right samplen 1.5 spacing 1.15",
-             f"set multiplot layout 1, {len(panels)}",
-             f"set arrow 1 from graph 0, first {100 * target} to graph 1, first {100 * target} "
-             "nohead lc rgb '#999999' dt 2"]
-    for title, curves, bands in panels:
+             "set key bottom right samplen 1.5 spacing 1.15"]
+    plots = []
+    for i, (title, bands, runs) in enumerate(panels):
         parts, marks = [], []
         for name, (label, colour) in STYLES.items():
-            if name not in curves:
+            rows = [row for row in bands if row["algorithm"] == name]
+            if not rows:
                 continue
-            rows = f"\"< grep '^{name},' {bands}\""
-            parts.append(f"{rows} using 2:(100*$4):(100*$5) with filledcurves lc rgb '{colour}' "
+            block = f"${name}_{i}"
+            lines += [block + " << EOD", *(",".join(row[column] for column in
+                      ("seconds", "mean", "low", "high")) for row in rows), "EOD"]
+            parts.append(f"{block} using 1:(100*$3):(100*$4) with filledcurves lc rgb '{colour}' "
                          "notitle")
-            parts.append(f"{rows} using 2:(100*$3) with lines lw 2 lc rgb '{colour}' "
+            parts.append(f"{block} using 1:(100*$2) with lines lw 2 lc rgb '{colour}' "
                          f"title '{label}'")
-            reached = crossings_of(curves, target).get(name, [])
+            reached = [(row["time_to_target"], f"{100 * target:.6g}") for row in runs
+                       if row["algorithm"] == name and counts(row)]
             if reached:
-                marks.append(points([(f"{seconds:.4g}", f"{100 * target:.6g}")
-                                     for seconds in reached]) +
-                             f" ps 0.6 lc rgb '{colour}' notitle")
-        end = max(run[-1][0] for runs in curves.values() for run in runs)
+                marks.append(points(reached) + f" ps 0.6 lc rgb '{colour}' notitle")
+        end = max(float(row["seconds"]) for row in bands)
         # On top of all lines, and DASGD's on top of the others.
-        lines += [f"set title '{title}'", f"set xrange [0:{1.02 * end:.4g}]",
+        plots += [f"set title '{title}'", f"set xrange [0:{1.02 * end:.4g}]",
                   "plot " + ", ".join(parts + marks[::-1])]
-    gnuplot(lines + ["unset multiplot"])
+    gnuplot(lines + [f"set multiplot layout 1, {len(panels)}",
+                     f"set arrow 1 from graph 0, first {100 * target} to graph 1, first "
+                     f"{100 * target} nohead lc rgb '#999999' dt 2"] + plots + ["unset multiplot"])
 
 
 def speedups(folders, path):
@@ -195,11 +195,40 @@ def draw_speedups(rows, path, title):
     gnuplot(lines + ["unset multiplot"])
 
 
+def panel_of_folders(title, folders, bands_file):
+    """From the folders of studies; keeps the bands as rows."""
+    folders = [pathlib.Path(folder) for folder in folders]
+    bands = list(bands_of(curves_of(folders)))
+    write(bands, bands_file)
+    runs = [row for folder in folders for row in read(folder / "runs.csv")]
+    for folder in folders:
+        ddp = folder.parent / "ddp.csv"
+        slow = {row["slow"] for row in read(folder / "runs.csv")}
+        runs += [row for row in read(ddp) if row["slow"] in slow] if ddp.exists() else []
+    return title, bands, runs
+
+
+def panel_of_rows(title, files):
+    """From rows that were kept: bands, and runs."""
+    bands, runs = [], []
+    for file in files:
+        path, _, names = file.partition(":")
+        rows = [row for row in read(path)
+                if not names or row["algorithm"] in names.split(",")]
+        (bands if rows and "mean" in rows[0] else runs).extend(rows)
+    return title, bands, runs
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--results", nargs="+", action="append", required=True,
+    parser.add_argument("--results", nargs="+", action="append", default=[],
                         metavar=("TITLE", "FOLDER"),
                         help="a title and the folders of studies for one picture; may be repeated")
+    parser.add_argument("--rows", nargs="+", action="append", default=[],
+                        metavar=("TITLE", "FILE"),
+                        help="a title and files for one picture, in place of folders: the "
+                        "..._curves.csv of another figure, runs.csv, ddp.csv; FILE:NAME,NAME "
+                        "takes the rows of some algorithms; may be repeated")
     parser.add_argument("--out", required=True, help="name of the files to write, without ending")
     parser.add_argument("--by_ranks", action="store_true", help="speed-up against ranks")
     arguments = parser.parse_args()
@@ -209,14 +238,15 @@ def main():
         if speedups([pathlib.Path(folder) for folder in arguments.results[0][1:]], rows):
             draw_speedups(rows, pathlib.Path(out + ".svg").resolve(), arguments.results[0][0])
         return
-    panels = []
-    for i, (title, *folders) in enumerate(arguments.results):
-        folders = [pathlib.Path(folder).resolve() for folder in folders]
-        bands = pathlib.Path(f"{out}_{i + 1}_curves.csv").resolve()
-        curves = curves_of(folders)
-        write_bands(curves, bands)
-        panels.append((title, curves, bands))
-        target = next(float(row["target_accuracy"]) for row in read(folders[0] / "runs.csv"))
+    try:
+        panels = [panel_of_folders(title, folders, pathlib.Path(f"{out}_{i + 1}_curves.csv"))
+                  for i, (title, *folders) in enumerate(arguments.results)]
+        panels += [panel_of_rows(title, files) for title, *files in arguments.rows]
+    except OSError as error:
+        parser.error(str(error))
+    if not panels or not all(bands and runs for _, bands, runs in panels):
+        parser.error("each picture needs curves and runs; give --results or --rows")
+    target = float(panels[0][2][0]["target_accuracy"])
     draw_curves(panels, pathlib.Path(out + ".svg").resolve(), target)
 
 

@@ -82,6 +82,12 @@ def main():
            all(row["status"] == "target" for row in found), "all at the target", text)
     for name in ("slow_0_4.svg", "slow_0_4.html", "slow_0_4_1_curves.csv"):
         expect((out / name).stat().st_size > 500, f"{name}, which shows them", text)
+    subprocess.run(
+        [sys.executable, SCRIPT.parent / "cifar_figure.py", "--rows", "CIFAR-10",
+         out / "slow_0_4_1_curves.csv", out / "slow_0_4" / "runs.csv", "--out", out / "rows"],
+        check=True)
+    expect((out / "rows.svg").read_bytes() == (out / "slow_0_4.svg").read_bytes(),
+           "the same figure from the rows alone", out)
 
     text = study("--virtual", "4,8", "--step_sizes", "0.02")
     found = rows(out / "virtual_equal")
@@ -104,6 +110,9 @@ def main():
     expect("may be better" in text, "a word on a step at the end of the list", text)
     text = study(*torch, "0.02,0.04")
     expect("as chosen before" in text, "that the choice stays", text)
+    (out / "slow_0_2.ddp_step").unlink()
+    text = study(*torch, "0.02,0.04")
+    expect("step 0.02:" not in text and "step 0.04:" not in text, "no try a second time", text)
     refused("have 0.0", *torch, "0.08")
     with open(out / "ddp.csv", newline="", encoding="utf-8") as file:
         table = list(csv.DictReader(file))

@@ -378,6 +378,15 @@ TEST_CASE("Student's t", "[study]")
   REQUIRE(StudentQuantile(1000) == Approx(1.962).margin(0.001));
 }
 
+TEST_CASE("Numbers are short, but never with an exponent", "[study]")
+{
+  REQUIRE(NumberText(79.637, 4) == "79.64");
+  REQUIRE(NumberText(11862.3, 4) == "11862");
+  REQUIRE(NumberText(99.7, 2) == "100");
+  REQUIRE(NumberText(-123456.7, 3) == "-123457");
+  REQUIRE(NumberText(Unknown).empty());
+}
+
 TEST_CASE("How many runs are left", "[study]")
 {
   Table table(SmallSettings());
