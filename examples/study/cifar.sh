@@ -163,17 +163,19 @@ if [ $figures_only = no ]; then
       echo "$torch_steps" > "$chosen"
     else
       # Tries that an interrupted study made are not made again.
-      tries="$results.ddp_tries"
-      touch "$tries"
+      torch_tries="$results.ddp_tries"
+      touch "$torch_tries"
       for step in ${torch_steps//,/ }; do
-        ! grep -q " $step\$" "$tries" || continue
+        ! grep -q " $step\$" "$torch_tries" || continue
         reached=$(run_ddp "$results.tuning.csv" "$step" 1 --validate)
         echo "PyTorch DDP, step $step: $reached"
         # Last if it is not reached.
         number=$(echo "$reached" | sed -n 's/.*: \([0-9.e+]*\) s$/\1/p')
-        echo "${number:-1e9} $step" >> "$tries"
+        echo "${number:-1e9} $step" >> "$torch_tries"
       done
-      sort -g "$tries" | head -n 1 | cut -d ' ' -f 2 > "$chosen.part"
+      for step in ${torch_steps//,/ }; do
+        grep " $step\$" "$torch_tries"
+      done | sort -g | head -n 1 | cut -d ' ' -f 2 > "$chosen.part"
       mv "$chosen.part" "$chosen"
       case ",$torch_steps," in
         ,$(cat "$chosen"),* | *,$(cat "$chosen"),)

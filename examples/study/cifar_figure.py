@@ -118,7 +118,10 @@ def draw_curves(panels, path, target):
                        if row["algorithm"] == name and counts(row)]
             if reached:
                 marks.append(points(reached) + f" ps 0.6 lc rgb '{colour}' notitle")
-        end = max(float(row["seconds"]) for row in bands)
+        names = {row["algorithm"] for row in bands}
+        end = max([float(row["seconds"]) for row in bands] +
+                  [float(row["time_to_target"]) for row in runs
+                   if row["algorithm"] in names and counts(row)])
         # On top of all lines, and DASGD's on top of the others.
         plots += [f"set title '{title}'", f"set xrange [0:{1.02 * end:.4g}]",
                   "plot " + ", ".join(parts + marks[::-1])]
@@ -199,11 +202,13 @@ def panel_of_folders(title, folders, bands_file):
     """From the folders of studies; keeps the bands as rows."""
     folders = [pathlib.Path(folder) for folder in folders]
     bands = list(bands_of(curves_of(folders)))
-    write(bands, bands_file)
+    if bands:
+        write(bands, bands_file)
     runs = [row for folder in folders for row in read(folder / "runs.csv")]
     for folder in folders:
         ddp = folder.parent / "ddp.csv"
-        slow = {row["slow"] for row in read(folder / "runs.csv")}
+        # One rank alone is never slow.
+        slow = {row["slow"] for row in read(folder / "runs.csv") if int(row["ranks"]) > 1}
         runs += [row for row in read(ddp) if row["slow"] in slow] if ddp.exists() else []
     return title, bands, runs
 
@@ -213,8 +218,12 @@ def panel_of_rows(title, files):
     bands, runs = [], []
     for file in files:
         path, _, names = file.partition(":")
-        rows = [row for row in read(path)
-                if not names or row["algorithm"] in names.split(",")]
+        rows = read(path)
+        unknown = set(filter(None, names.split(","))) - {row["algorithm"] for row in rows}
+        if unknown:
+            raise ValueError(f"{path} has no rows of {', '.join(sorted(unknown))}")
+        if names:
+            rows = [row for row in rows if row["algorithm"] in names.split(",")]
         (bands if rows and "mean" in rows[0] else runs).extend(rows)
     return title, bands, runs
 
@@ -234,6 +243,8 @@ def main():
     arguments = parser.parse_args()
     out = arguments.out
     if arguments.by_ranks:
+        if not arguments.results:
+            parser.error("--by_ranks needs --results")
         rows = pathlib.Path(out + ".csv").resolve()
         if speedups([pathlib.Path(folder) for folder in arguments.results[0][1:]], rows):
             draw_speedups(rows, pathlib.Path(out + ".svg").resolve(), arguments.results[0][0])
@@ -242,7 +253,7 @@ def main():
         panels = [panel_of_folders(title, folders, pathlib.Path(f"{out}_{i + 1}_curves.csv"))
                   for i, (title, *folders) in enumerate(arguments.results)]
         panels += [panel_of_rows(title, files) for title, *files in arguments.rows]
-    except OSError as error:
+    except (OSError, ValueError) as error:
         parser.error(str(error))
     if not panels or not all(bands and runs for _, bands, runs in panels):
         parser.error("each picture needs curves and runs; give --results or --rows")

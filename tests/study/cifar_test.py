@@ -82,12 +82,24 @@ def main():
            all(row["status"] == "target" for row in found), "all at the target", text)
     for name in ("slow_0_4.svg", "slow_0_4.html", "slow_0_4_1_curves.csv"):
         expect((out / name).stat().st_size > 500, f"{name}, which shows them", text)
-    subprocess.run(
-        [sys.executable, SCRIPT.parent / "cifar_figure.py", "--rows", "CIFAR-10",
-         out / "slow_0_4_1_curves.csv", out / "slow_0_4" / "runs.csv", "--out", out / "rows"],
-        check=True)
-    expect((out / "rows.svg").read_bytes() == (out / "slow_0_4.svg").read_bytes(),
+
+    def figure(name, *words):
+        subprocess.run([SCRIPT.parent / "cifar_figure.py", *words, "--out", out / name], check=True)
+        return (out / (name + ".svg")).read_bytes()
+
+    shown = (out / "slow_0_4.svg").read_bytes()
+    expect(figure("rows", "--rows", "CIFAR-10", out / "slow_0_4_1_curves.csv",
+                  out / "slow_0_4" / "runs.csv") == shown,
            "the same figure from the rows alone", out)
+    # One rank alone is not slow, even in a study of slow ranks.
+    (out / "slow_0_4.ddp_2.csv").write_text("seconds,accuracy\n0,0.1\n9,0.2\n")
+    shown = figure("slow", "--results", "CIFAR-10", out / "slow_0_4")
+    (out / "ddp.csv").write_text("algorithm,slow,time_to_target,judged_on\n"
+                                 "ddp_momentum,,5,test\n")
+    expect(figure("slow", "--results", "CIFAR-10", out / "slow_0_4") == shown,
+           "no points of PyTorch's equal ranks beside slow ones", out)
+    for name in ("slow_0_4.ddp_2.csv", "ddp.csv"):
+        (out / name).unlink()
 
     text = study("--virtual", "4,8", "--step_sizes", "0.02")
     found = rows(out / "virtual_equal")

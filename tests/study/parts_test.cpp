@@ -378,7 +378,7 @@ TEST_CASE("Student's t", "[study]")
   REQUIRE(StudentQuantile(1000) == Approx(1.962).margin(0.001));
 }
 
-TEST_CASE("Numbers are short, but never with an exponent", "[study]")
+TEST_CASE("Large numbers are whole, without an exponent", "[study]")
 {
   REQUIRE(NumberText(79.637, 4) == "79.64");
   REQUIRE(NumberText(11862.3, 4) == "11862");
