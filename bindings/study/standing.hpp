@@ -196,8 +196,9 @@ inline std::string StandingsText(const Settings& settings,
   const std::vector<Standing> standings = Standings(settings, results, group);
   const auto interval = [](const Standing& standing, const Estimate& estimate)
   {
-    return !standing.Bound() && estimate.HasInterval() ? " (" + NumberText(std::max(0.0,
-        estimate.low), 3) + " to " + NumberText(estimate.high, 3) + ")" : "";
+    return standing.Bound() || !estimate.HasInterval() ? "" : " (" +
+        NumberText(std::max(0.0, estimate.low), 3) + " to " +
+        NumberText(estimate.high, 3) + ")";
   };
   std::vector<std::vector<std::string>> table = { { "Place", "Algorithm",
       "Seconds to target", "Speed-up", "Reached", "Step" } };

@@ -177,7 +177,9 @@ def reached(curve, accuracy):
     """Seconds and gradients to an accuracy, between copies on a straight line."""
     for before, after in zip(curve, curve[1:]):
         if after["accuracy"] >= accuracy:
-            part = (accuracy - before["accuracy"]) / (after["accuracy"] - before["accuracy"])
+            # The model may have it before the first step.
+            part = max(0, accuracy - before["accuracy"]) / max(
+                after["accuracy"] - before["accuracy"], 1e-9)
             return [before[name] + part * (after[name] - before[name])
                     for name in ("seconds", "gradients")]
     return None
