@@ -45,6 +45,7 @@ struct Case
   //! Which ranks exchange while they compute, a bit for each of the first 64.
   std::uint64_t overlap = 0;
   double damping = 0;
+  double lookAhead = 0;
   //! The share of the time that exchanging may take.
   double share = 1;
   std::string format = "exact";
@@ -72,12 +73,15 @@ struct Case
   bool Computes(const size_t rank) const { return !served || rank != server; }
   bool Overlaps(const size_t rank) const
   { return ((overlap >> (rank % 64)) & 1) != 0; }
+  StalenessResponse Response() const
+  { return StalenessResponse(damping, lookAhead, ranks); }
 
   std::string Text() const
   {
     std::ostringstream out;
     out << topology << ", window " << window << ", lead " << maxLead
-        << ", overlap " << overlap << ", damping " << damping << ", share "
+        << ", overlap " << overlap << ", damping " << damping << ", look ahead "
+        << lookAhead << ", share "
         << share << ", " << format
         << ", " << ranks << " ranks, " << elements << " elements, "
         << ToString(data) << ", " << ToString(sharing) << ", " << points << " points, batch " << batchSize << ", max "
@@ -176,7 +180,7 @@ class ScriptedSource final : public dasgd::GradientSource<double>
   }
 
   bool TakeStep(size_t /* points */,
-                double /* scale */,
+                const StepScale& /* scale */,
                 double* out,
                 double* sum,
                 const double*& update) override
@@ -557,6 +561,8 @@ inline Case RandomCase(Random& random, const size_t ranks)
   }
   if (random.Chance(0.2))
     script.damping = random.Uniform(0.1, 3);
+  if (random.Chance(0.2))
+    script.lookAhead = random.Chance(0.5) ? Automatic : random.Uniform(0, 5);
   if (random.Chance(0.5))
     script.share = random.Uniform(0.01, 0.99);
   return script;

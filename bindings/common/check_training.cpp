@@ -5,6 +5,7 @@
  */
 #include "check_training.hpp"
 #include "file_claims.hpp"
+#include "number.hpp"
 #include "param_checks.hpp"
 #include "params.hpp"
 
@@ -306,9 +307,24 @@ void CheckTraining(mlpack::util::Params& params)
   RequireParamValue<double>(params, "exchange_share",
       [](double x) { return x > 0.0 && x <= 1.0; }, true,
       "share of the time must be positive and at most 1");
-  RequireParamValue<double>(params, "staleness_damping",
-      [](double x) { return std::isfinite(x) && x >= 0.0; }, true,
-      "damping must be a finite number of at least 0");
+  for (const char* name : { "staleness_damping", "look_ahead" })
+  {
+    RequireParamValue<std::string>(params, name, [](const std::string& text)
+    {
+      double value = 0;
+      return text == "auto" || (ParseNumber(text, value) &&
+          std::isfinite(value) && value >= 0);
+    }, true, "must be 'auto' or a finite number of at least 0");
+  }
+  double lookAhead = 0;
+  if (params.Get<std::string>("update") == "sgd" && ParseNumber(
+      params.Get<std::string>("look_ahead"), lookAhead) && lookAhead > 0)
+  {
+    throw std::invalid_argument("'--look_ahead' is " +
+        params.Get<std::string>("look_ahead") + ", but '--update sgd' has no "
+        "momentum to look ahead with; leave it at 'auto', or give '--update "
+        "momentum' or '--update adam'!");
+  }
   RequireParamValue<int>(params, "restarts", [](int x) { return x >= 0; }, true,
       "number of restarts must be positive or zero");
   for (const char* name : { "checkpoint_every", "restart", "restarts" })

@@ -3,6 +3,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
+#include "number.hpp"
 #include "optimize.hpp"
 #include "train.hpp"
 
@@ -71,6 +72,14 @@ struct Scales
   double objective = 1;
 };
 
+//! A parameter that is 'auto' or a number, as CheckTraining() has seen.
+double AutoOrNumber(mlpack::util::Params& params, const std::string& name)
+{
+  double value = Automatic;
+  ParseNumber(params.Get<std::string>(name), value);
+  return value;
+}
+
 //! Set an optimizer up as the parameters say.
 template<typename OptimizerType>
 Scales SetUp(OptimizerType& optimizer,
@@ -85,7 +94,8 @@ Scales SetUp(OptimizerType& optimizer,
   optimizer.Overlap() = (overlap == "always") ? Overlap::Always :
       (overlap == "never") ? Overlap::Never : Overlap::Auto;
   optimizer.ExchangeShare() = params.Get<double>("exchange_share");
-  optimizer.StalenessDamping() = params.Get<double>("staleness_damping");
+  optimizer.StalenessDamping() = AutoOrNumber(params, "staleness_damping");
+  optimizer.LookAhead() = AutoOrNumber(params, "look_ahead");
   optimizer.WireFormat() = params.Get<std::string>("wire_format");
   optimizer.Sharing() = (params.Get<std::string>("sharing") == "dynamic") ?
       Sharing::Dynamic : Sharing::Static;

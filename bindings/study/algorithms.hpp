@@ -16,6 +16,16 @@
 namespace dasgd {
 namespace study {
 
+//! What an algorithm can take in place of plain steps: the end of its name, what
+//! is added to its label and its note, and its step sizes by those of SGD.
+struct UpdatePolicy
+{
+  std::string name;
+  std::string label;
+  std::string note;
+  double stepScale;
+};
+
 //! What the parent must know of an algorithm to plan its runs.
 struct Algorithm
 {
@@ -32,10 +42,15 @@ struct Algorithm
   std::string note;
   //! What a number after its name and a colon means; empty if none may follow.
   std::string option;
-  //! What its step sizes are of those of SGD.
-  double stepScale = 1;
+  //! How many of the update policies it can take, from the first on.
+  size_t policies = 0;
   //! May it use all cores, though it is one process?
   bool allCores = false;
+  //! The algorithm without its update policy, and the name of that.
+  std::string base = name;
+  std::string policy = "";
+  //! What its step sizes are of those of SGD.
+  double stepScale = 1;
 };
 
 //! Has an algorithm a server, which is rank 0?
@@ -50,33 +65,51 @@ inline const std::string& ServerNote()
   return note;
 }
 
-//! Momentum of 0.9 makes steps ten times as long in the end.
-constexpr double MomentumScale = 0.1;
-//! Adam's steps are as long as its step size, whatever the gradient is.
-constexpr double AdamScale = 0.01;
-
-inline const std::vector<Algorithm>& Algorithms()
+//! One more word within the brackets of a label.
+inline std::string AddToLabel(const std::string& label, const std::string& word)
 {
-  static const std::vector<Algorithm> all = {
-      { "dasgd", "DASGD", false, true, true, "", "" },
+  return (label.back() == ')') ? label.substr(0, label.size() - 1) + ", " +
+      word + ")" : label + " (" + word + ")";
+}
+
+//! The same algorithm with an update policy.  What is serial is named after
+//! that alone.
+inline Algorithm WithPolicy(const Algorithm& base, const UpdatePolicy& policy)
+{
+  Algorithm made = base;
+  made.name = (base.name == "sgd") ? policy.name : base.name + "_" +
+      policy.name;
+  made.label = AddToLabel(base.label, policy.label);
+  made.usual = false;
+  made.note += (base.note.empty() || policy.note.empty() ? "" : "; ") +
+      policy.note;
+  made.policy = policy.name;
+  made.stepScale = policy.stepScale;
+  return made;
+}
+
+//! For Algorithms(), which has them once.
+inline std::vector<Algorithm> MakeAlgorithms()
+{
+  // Momentum of 0.9 makes steps ten times as long in the end; those of the last
+  // two are as long as their step size, whatever the gradient is.
+  const std::vector<UpdatePolicy> policies = {
+      { "momentum", "momentum", "momentum 0.9", 0.1 },
+      { "nesterov", "Nesterov", "Nesterov's momentum 0.9", 0.1 },
+      { "adam", "Adam", "", 0.01 },
+      { "rmsprop", "RMSProp", "", 0.01 }
+  };
+  const size_t momentum = 1, any = policies.size();
+  const std::vector<Algorithm> plain = {
+      { "dasgd", "DASGD", false, true, true, "", "", any },
       { "dasgd_float32", "DASGD (float32)", false, true, false,
           "updates travel in single precision", "" },
       { "dasgd_bfloat16", "DASGD (bfloat16)", false, true, false,
           "updates travel in 16 bits", "" },
-      { "dasgd_momentum", "DASGD (momentum)", false, true, false,
-          "with a momentum of 0.9", "", MomentumScale },
-      { "dasgd_adam", "DASGD (Adam)", false, true, false,
-          "with the steps of Adam", "", AdamScale },
       { "allreduce", "AllreduceSGD", false, false, true,
-          "all wait for all, each step", "" },
-      { "allreduce_momentum", "AllreduceSGD (momentum)", false, false, false,
-          "all wait for all, each step", "", MomentumScale },
-      { "allreduce_adam", "AllreduceSGD (Adam)", false, false, false,
-          "all wait for all, each step", "", AdamScale },
+          "all wait for all, each step", "", any },
       { "ps", "ParameterServerSGD", false, false, true,
-          ServerNote(), "" },
-      { "ps_momentum", "ParameterServerSGD (momentum)", false, false, false,
-          ServerNote(), "", MomentumScale },
+          ServerNote(), "", momentum },
       { "ps_adaptive", "ParameterServerSGD (adaptive)", false, false, false,
           ServerNote() + "; late gradients take shorter steps", "" },
       { "ps_picky", "ParameterServerSGD (picky)", false, false, false,
@@ -85,32 +118,35 @@ inline const std::vector<Algorithm>& Algorithms()
       { "dpsgd", "DPSGD", false, true, true, "neighbours average, each step",
           "" },
       { "adpsgd", "ADPSGD", false, true, true,
-          "pairs average, without waiting for the rest", "" },
-      { "adpsgd_momentum", "ADPSGD (momentum)", false, true, false,
-          "pairs average, without waiting for the rest", "", MomentumScale },
+          "pairs average, without waiting for the rest", "", momentum },
       { "swift", "SWIFT", false, true, true,
           "averages with what neighbours have sent", "period" },
       { "local", "LocalSGD", false, false, true,
-          "all average now and then", "period" },
-      { "local_momentum", "LocalSGD (momentum)", false, false, false,
-          "all average now and then", "period", MomentumScale },
+          "all average now and then", "period", momentum },
       { "diloco", "DiLoCo", false, false, false,
           "all average now and then, and step with momentum", "period" },
       { "sgd", "serial SGD", true, false, true, "one process, on one core",
-          "" },
-      { "momentum", "serial SGD (momentum)", true, false, false,
-          "one process, on one core, momentum 0.9", "", MomentumScale },
-      { "adam", "serial Adam", true, false, false,
-          "one process, on one core", "", AdamScale },
+          "", any },
       { "threads", "serial SGD (all cores)", true, false, false,
-          "one process; BLAS and OpenMP may use all cores", "", 1, true },
-      { "threads_momentum", "serial SGD (momentum, all cores)", true, false,
-          false, "one process; BLAS and OpenMP may use all cores", "",
-          MomentumScale, true },
+          "one process; BLAS and OpenMP may use all cores", "", momentum,
+          true },
       { "parallel", "ens::ParallelSGD", true, false, false,
           "one process with a thread for each core; a point at a time, counted "
-          "in batches", "", 1, true }
+          "in batches", "", 0, true }
   };
+  std::vector<Algorithm> all;
+  for (const Algorithm& base : plain)
+  {
+    all.push_back(base);
+    for (size_t i = 0; i < base.policies; ++i)
+      all.push_back(WithPolicy(base, policies[i]));
+  }
+  return all;
+}
+
+inline const std::vector<Algorithm>& Algorithms()
+{
+  static const std::vector<Algorithm> all = MakeAlgorithms();
   return all;
 }
 
@@ -154,10 +190,7 @@ inline Algorithm WithNumber(const Algorithm& base, const std::string& number)
   }
   Algorithm made = base;
   made.name = base.name + ":" + NumberText(value);
-  const std::string word = base.option + " " + NumberText(value);
-  made.label = (base.stepScale == MomentumScale) ?
-      base.label.substr(0, base.label.size() - 1) + ", " + word + ")" :
-      base.label.substr(0, base.label.find(" (")) + " (" + word + ")";
+  made.label = AddToLabel(base.label, base.option + " " + NumberText(value));
   return made;
 }
 

@@ -30,7 +30,10 @@ struct Simulated
 {
   double clock = 0;
   SimMachine machine;
-  std::vector<SharedFunction> functions;
+  std::vector<SharedFunction> shared;
+  //! What ranks minimize: of the type that is minimized on real time, too, so
+  //! that each optimizer is compiled once.
+  std::vector<Slowed> functions;
   std::vector<Watch> watches;
 };
 
@@ -164,71 +167,6 @@ void Account(Entries& result, const Report& report, const Watch& watch)
   }
 }
 
-double StepSize(const Context& context)
-{
-  return StepAlongMean(context.task, context.run.Number("step_size"),
-      context.run.Number("batch_size"));
-}
-
-//! The same of Adam, whose steps do not depend on how long the gradient is.
-double AdamStepSize(const Context& context)
-{
-  return context.run.Number("step_size") * (ensmallen::dividesStep ?
-      context.run.Number("batch_size") : 1);
-}
-
-//! Train with one of dasgd's optimizers.
-template<typename OptimizerType>
-void TrainWith(OptimizerType& optimizer,
-               const double step,
-               Context& context,
-               Slowed& function,
-               arma::mat& iterate,
-               Watch& watch)
-{
-  optimizer.StepSize() = step;
-  optimizer.BatchSize() = context.run.Count("batch_size");
-  optimizer.MaxIterations() = 0;
-  optimizer.Tolerance() = -1;
-  // Whoever is faster visits more points.
-  optimizer.Sharing() = Sharing::Dynamic;
-  optimizer.Seed() = context.run.Count("seed") + 1;
-  if (Simulated* simulated = context.simulated.get())
-  {
-    Simulate(optimizer, simulated->functions, iterate, simulated->machine,
-        simulated->watches);
-  }
-  else
-    optimizer.Optimize(function, iterate, watch);
-  Account(context.result, optimizer.Report(), watch);
-}
-
-//! The same along the mean gradient.
-template<typename OptimizerType>
-void Train(OptimizerType& optimizer,
-           Context& context,
-           Slowed& function,
-           arma::mat& iterate,
-           Watch& watch)
-{
-  TrainWith(optimizer, StepSize(context), context, function, iterate, watch);
-}
-
-//! Where an algorithm has momentum.
-constexpr double momentum = 0.9;
-
-//! The same with momentum.
-template<typename OptimizerType>
-void TrainWithMomentum(OptimizerType&& optimizer,
-                       Context& context,
-                       Slowed& function,
-                       arma::mat& iterate,
-                       Watch& watch)
-{
-  optimizer.UpdatePolicy() = ens::MomentumUpdate(momentum);
-  Train(optimizer, context, function, iterate, watch);
-}
-
 //! The columns of the table for one process.
 void SetSerial(Entries& result, const double gradients, const Watch& watch)
 {
@@ -236,22 +174,6 @@ void SetSerial(Entries& result, const double gradients, const Watch& watch)
   result.Set("gradients_per_second", gradients / watch.Last());
   result.Set("idle_share", 0.0);
   result.Set("bytes_per_gradient", 0.0);
-}
-
-//! Train with one of ensmallen's optimizers on this rank alone.
-template<typename OptimizerType>
-void TrainSerially(OptimizerType&& optimizer,
-                   Context& context,
-                   Slowed& function,
-                   arma::mat& iterate,
-                   Watch& watch)
-{
-  optimizer.Optimize(function, iterate, watch);
-  SetSerial(context.result, double(watch.Steps()), watch);
-  context.result.Set("staleness_mean", 0.0);
-  context.result.Set("staleness_max", 0.0);
-  context.result.Set("staleness_histogram", NumberText(double(watch.Steps()),
-      15));
 }
 
 #if defined(_OPENMP)
@@ -337,149 +259,159 @@ void TrainInThreads(Context&, Slowed&, arma::mat&, Watch&)
 
 #endif
 
-//! On virtual time, what is serial is one rank of DASGD: it takes the same steps.
-std::string SimulatedName(const std::string& name)
+//! Trains with the algorithm that a run asks for.
+class Trainer
 {
-  return (name == "sgd") ? "dasgd" : (name == "momentum" || name == "adam") ?
-      "dasgd_" + name : name;
-}
+ public:
+  Trainer(Context& context,
+          Slowed& function,
+          arma::mat& iterate,
+          Watch& watch) :
+      context(context), function(function), iterate(iterate), watch(watch)
+  {
+    const std::string written = context.run.Text("algorithm");
+    const size_t colon = written.find(':');
+    name = written.substr(0, colon);
+    if (colon != std::string::npos)
+      number = NumberOf(written.substr(colon + 1));
+  }
 
-//! Train with the algorithm that the run asks for.
-void Dispatch(Context& context,
-              Slowed& function,
-              arma::mat& iterate,
-              Watch& watch)
-{
-  const std::string written = context.run.Text("algorithm");
-  std::string name = written.substr(0, written.find(':'));
-  const bool given = name.size() < written.size();
-  const double value = given ? NumberOf(written.substr(name.size() + 1)) : 0;
-  if (context.simulated)
-    name = SimulatedName(name);
-  // What is serial has none.
-  const std::string topology = context.run.Text("topology").empty() ?
-      "complete" : context.run.Text("topology");
-  const size_t batch = context.run.Count("batch_size");
-  if (name == "sgd" || name == "independent" || name == "threads")
+  void Run()
   {
-    TrainSerially(ens::StandardSGD(StepSize(context), batch, 0, -1), context,
-        function, iterate, watch);
+    const Algorithm* const known = FindAlgorithm(
+        (name == "independent") ? "sgd" : name);
+    if (known)
+      base = known->base;
+    // On virtual time, what is serial is one rank of DASGD: it takes the same
+    // steps.
+    if (context.simulated && base == "sgd")
+      base = "dasgd";
+    const double step = context.run.Number("step_size");
+    const double batch = context.run.Number("batch_size");
+    const double alongMean = StepAlongMean(context.task, step, batch);
+    // Of steps that do not depend on how long the gradient is.
+    const double normed = ensmallen::dividesStep ? step * batch : step;
+    const std::string policy = known ? known->policy : "";
+    if (policy == "momentum")
+      With(ens::MomentumUpdate(0.9), alongMean);
+    else if (policy == "nesterov")
+      With(ens::NesterovMomentumUpdate(0.9), alongMean);
+    else if (policy == "adam")
+      With(ens::AdamUpdate(), normed);
+    else if (policy == "rmsprop")
+      With(ens::RMSPropUpdate(), normed);
+    else
+      With(ens::VanillaUpdate(), alongMean);
   }
-  else if (name == "momentum" || name == "threads_momentum")
+
+ private:
+  //! Train with an update policy.  To compile an algorithm takes long, so it is
+  //! only for the policies that it can be had with.
+  template<typename PolicyType>
+  void With(const PolicyType& policy, const double step)
   {
-    TrainSerially(ens::MomentumSGD(StepSize(context), batch, 0, -1, true,
-        ens::MomentumUpdate(momentum)), context, function, iterate, watch);
-  }
-  else if (name == "parallel")
-    TrainInThreads(context, function, iterate, watch);
-  else if (name == "adam")
-  {
-    TrainSerially(ens::Adam(AdamStepSize(context), batch, 0.9, 0.999, 1e-8, 0,
-        -1), context, function, iterate, watch);
-  }
-  else if (name == "dasgd_momentum")
-  {
-    MomentumSGD optimizer;
-    optimizer.Topology() = topology;
-    TrainWithMomentum(optimizer, context, function, iterate, watch);
-  }
-  else if (name == "dasgd_adam")
-  {
-    Adam optimizer;
-    optimizer.Topology() = topology;
-    TrainWith(optimizer, AdamStepSize(context), context, function, iterate,
-        watch);
-  }
-  else if (name == "allreduce_momentum")
-  {
-    TrainWithMomentum(AllreduceSGD<ens::MomentumUpdate>(), context, function,
-        iterate, watch);
-  }
-  else if (name == "ps_momentum")
-  {
-    TrainWithMomentum(ParameterServerSGD<ens::MomentumUpdate>(), context,
-        function, iterate, watch);
-  }
-  else if (name == "local_momentum")
-  {
-    LocalSGD<ens::MomentumUpdate> optimizer;
-    if (given)
-      optimizer.Period() = size_t(value);
-    TrainWithMomentum(optimizer, context, function, iterate, watch);
-  }
-  else if (name == "adpsgd_momentum")
-  {
-    ADPSGD<ens::MomentumUpdate> optimizer;
-    optimizer.Topology() = topology;
-    TrainWithMomentum(optimizer, context, function, iterate, watch);
-  }
-  else if (name == "allreduce_adam")
-  {
-    AllreduceSGD<ens::AdamUpdate> optimizer;
-    TrainWith(optimizer, AdamStepSize(context), context, function, iterate,
-        watch);
-  }
-  else if (name.compare(0, 5, "dasgd") == 0)
-  {
-    DASGD<> optimizer;
-    optimizer.Topology() = topology;
-    if (name == "dasgd_float32" || name == "dasgd_bfloat16")
-      optimizer.WireFormat() = name.substr(6);
-    Train(optimizer, context, function, iterate, watch);
-  }
-  else if (name == "allreduce")
-  {
-    AllreduceSGD<> optimizer;
-    Train(optimizer, context, function, iterate, watch);
-  }
-  else if (name == "local")
-  {
-    LocalSGD<> optimizer;
-    if (given)
-      optimizer.Period() = size_t(value);
-    Train(optimizer, context, function, iterate, watch);
-  }
-  else if (name == "diloco")
-  {
-    DiLoCo<> optimizer;
-    if (given)
-      optimizer.Period() = size_t(value);
-    Train(optimizer, context, function, iterate, watch);
-  }
-  else if (name == "dpsgd")
-  {
-    DPSGD<> optimizer;
-    optimizer.Topology() = topology;
-    Train(optimizer, context, function, iterate, watch);
-  }
-  else if (name == "adpsgd")
-  {
-    ADPSGD<> optimizer;
-    optimizer.Topology() = topology;
-    Train(optimizer, context, function, iterate, watch);
-  }
-  else if (name == "swift")
-  {
-    SWIFT<> optimizer;
-    optimizer.Topology() = topology;
-    if (given)
-      optimizer.Period() = size_t(value);
-    Train(optimizer, context, function, iterate, watch);
-  }
-  else if (HasServer(name))
-  {
-    ParameterServerSGD<> optimizer;
-    optimizer.DelayAdaptive() = (name == "ps_adaptive");
-    if (given)
-      optimizer.MaxDistance() = value;
-    Train(optimizer, context, function, iterate, watch);
-  }
-  else
-  {
+    constexpr bool plain = std::is_same<PolicyType, ens::VanillaUpdate>::value;
+    if (base == "sgd" || base == "threads")
+      return TrainSerially(Make<ens::SGD>(policy, step));
+    if (base == "allreduce")
+      return Train(Make<AllreduceSGD>(policy, step));
+    if (base.compare(0, 5, "dasgd") == 0)
+    {
+      auto optimizer = Make<DASGD>(policy, step);
+      if (base.size() > 5)
+        optimizer.WireFormat() = base.substr(6);
+      return Train(optimizer);
+    }
+    if constexpr (plain || std::is_same<PolicyType,
+        ens::MomentumUpdate>::value)
+    {
+      if (base == "local")
+        return TrainPeriodically(Make<LocalSGD>(policy, step));
+      if (base == "adpsgd")
+        return Train(Make<ADPSGD>(policy, step));
+      if (HasServer(base))
+      {
+        auto optimizer = Make<ParameterServerSGD>(policy, step);
+        optimizer.DelayAdaptive() = (base == "ps_adaptive");
+        if (number > 0)
+          optimizer.MaxDistance() = number;
+        return Train(optimizer);
+      }
+    }
+    if constexpr (plain)
+    {
+      if (base == "parallel")
+        return TrainInThreads(context, function, iterate, watch);
+      if (base == "diloco")
+        return TrainPeriodically(Make<DiLoCo>(policy, step));
+      if (base == "swift")
+        return TrainPeriodically(Make<SWIFT>(policy, step));
+      if (base == "dpsgd")
+        return Train(Make<DPSGD>(policy, step));
+    }
     throw std::invalid_argument("There is no algorithm '" + name + "' in this "
         "program; leave it out of '--algorithms'!");
   }
-}
+
+  template<template<typename, typename> class OptimizerType,
+           typename PolicyType>
+  OptimizerType<PolicyType, ens::NoDecay> Make(const PolicyType& policy,
+                                               const double step) const
+  {
+    return OptimizerType<PolicyType, ens::NoDecay>(step,
+        context.run.Count("batch_size"), 0, -1, true, policy);
+  }
+
+  //! Train with one of dasgd's optimizers.
+  template<typename OptimizerType>
+  void Train(OptimizerType&& optimizer)
+  {
+    const std::string topology = context.run.Text("topology");
+    optimizer.Topology() = topology.empty() ? "complete" : topology;
+    // Whoever is faster visits more points.
+    optimizer.Sharing() = Sharing::Dynamic;
+    optimizer.Seed() = context.run.Count("seed") + 1;
+    if (Simulated* simulated = context.simulated.get())
+    {
+      Simulate(optimizer, simulated->functions, iterate, simulated->machine,
+          simulated->watches);
+    }
+    else
+      optimizer.Optimize(function, iterate, watch);
+    Account(context.result, optimizer.Report(), watch);
+  }
+
+  //! The same, with the period that may be given.
+  template<typename OptimizerType>
+  void TrainPeriodically(OptimizerType&& optimizer)
+  {
+    if (number > 0)
+      optimizer.Period() = size_t(number);
+    Train(optimizer);
+  }
+
+  //! Train with one of ensmallen's optimizers on this rank alone.
+  template<typename OptimizerType>
+  void TrainSerially(OptimizerType&& optimizer)
+  {
+    optimizer.Optimize(function, iterate, watch);
+    SetSerial(context.result, double(watch.Steps()), watch);
+    context.result.Set("staleness_mean", 0.0);
+    context.result.Set("staleness_max", 0.0);
+    context.result.Set("staleness_histogram", NumberText(double(watch.Steps()),
+        15));
+  }
+
+  Context& context;
+  Slowed& function;
+  arma::mat& iterate;
+  Watch& watch;
+  //! As it is given, without its number, which is 0 if there is none.
+  std::string name;
+  double number = 0;
+  //! Without its update policy.
+  std::string base;
+};
 
 //! The curve of the copies.
 Curve CurveOf(const Context& context,
@@ -601,8 +533,10 @@ std::unique_ptr<Simulated> MakeRanks(const Entries& run,
   for (size_t i = 0; i < ranks; ++i)
     simulated->machine.computeSeconds[i] *= factors[i];
   separable.Shuffle();
-  simulated->functions.assign(ranks, SharedFunction(separable, iterate, sums,
+  simulated->shared.assign(ranks, SharedFunction(separable, iterate, sums,
       model.batchSize, ranks));
+  for (SharedFunction& function : simulated->shared)
+    simulated->functions.emplace_back(function, 1);
   simulated->watches.assign(ranks, Watch(run.Number("budget"),
       &simulated->clock));
   return simulated;
@@ -674,7 +608,7 @@ void Run(const Entries& run, const DataSet& data, Task& task)
     if (context.ranks > 1)
       mpi::Check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
     watch.Start();
-    Dispatch(context, function, iterate, watch);
+    Trainer(context, function, iterate, watch).Run();
     const double seconds = watch.Elapsed();
     context.result.Set("seconds", limit ? watch.Last() : seconds);
 

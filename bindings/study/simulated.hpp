@@ -24,7 +24,7 @@ namespace study {
  * is an order of batches, which are put together once.  Points that do not fill
  * a batch are left out.
  */
-class SharedFunction
+class SharedFunction : public Separable
 {
  public:
   /**
@@ -49,13 +49,14 @@ class SharedFunction
     order = arma::regspace<arma::uvec>(0, batches - 1);
   }
 
-  size_t NumFunctions() const { return order.n_elem * batchSize; }
+ private:
+  size_t DoNumFunctions() const override { return order.n_elem * batchSize; }
 
-  void Shuffle() { order = arma::uvec(arma::shuffle(order)); }
+  void DoShuffle() override { order = arma::uvec(arma::shuffle(order)); }
 
-  double Evaluate(const arma::mat& iterate,
-                  const size_t begin,
-                  const size_t size)
+  double DoEvaluate(const arma::mat& iterate,
+                    const size_t begin,
+                    const size_t size) override
   {
     Place(iterate);
     return Visit(begin, size, [&](const size_t first, const size_t count,
@@ -63,10 +64,10 @@ class SharedFunction
     { return weight * function->Evaluate(*model, first, count); });
   }
 
-  double EvaluateWithGradient(const arma::mat& iterate,
-                              const size_t begin,
-                              arma::mat& gradient,
-                              const size_t size)
+  double DoEvaluateWithGradient(const arma::mat& iterate,
+                                const size_t begin,
+                                arma::mat& gradient,
+                                const size_t size) override
   {
     Place(iterate);
     bool begun = false;
@@ -85,13 +86,6 @@ class SharedFunction
     });
   }
 
-  void Gradient(const arma::mat& iterate,
-                const size_t begin,
-                arma::mat& gradient,
-                const size_t size)
-  { (void) EvaluateWithGradient(iterate, begin, gradient, size); }
-
- private:
   //! mlpack's networks do not look at the parameters that they are given.
   void Place(const arma::mat& iterate)
   { std::copy(iterate.begin(), iterate.end(), model->begin()); }

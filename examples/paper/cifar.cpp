@@ -223,6 +223,9 @@ std::string Go(const Options& options,
   dasgd::DASGD<UpdatePolicyType> optimizer(options.step, 1, 0, -1, true);
   optimizer.Window() = options.window;
   optimizer.Sharing() = dasgd::Sharing::Dynamic;
+  // The paper's steps have one size, and its policies do not look ahead.
+  optimizer.StalenessDamping() = 0;
+  optimizer.LookAhead() = 0;
   optimizer.RecordHistory() = true;
   optimizer.Seed() = run;
 

@@ -66,6 +66,8 @@ class Experiment
   {
     optimizer.Window() = options.window;
     optimizer.Sharing() = dasgd::Sharing::Dynamic;
+    // The paper's steps have one size.
+    optimizer.StalenessDamping() = 0;
     optimizer.RecordHistory() = true;
     optimizer.Seed() = run;
   }

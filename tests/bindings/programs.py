@@ -849,7 +849,8 @@ SHARED_OPTIONS = ("step_size batch_size max_iterations tolerance update "
                   "topology sharing ranks threads sharded report_file "
                   "trace_file history_file checkpoint_file checkpoint_every "
                   "restart restarts wire_format overlap "
-                  "exchange_share staleness_damping epochs progress seed "
+                  "exchange_share staleness_damping look_ahead epochs "
+                  "progress seed "
                   "hostfile elastic ranks_file ranks_command min_ranks "
                   "max_ranks help info verbose version").split()
 OPTIONS = {

@@ -70,7 +70,7 @@ struct EndlessTraining
 {
   Probe probe{2 * Ranks(), 3};
   arma::mat iterate{3, 1, arma::fill::zeros};
-  dasgd::DASGD<> optimizer{1e-3, 1, 0, -1};
+  FixedDASGD optimizer{1e-3, 1, 0, -1};
 
   template<typename... CallbackTypes>
   double Run(CallbackTypes&... callbacks)
@@ -100,7 +100,7 @@ TEST_CASE("Live() shows callbacks the counts of the run that is under way",
   {
     const dasgd::RankReport* live = run.optimizer.Live();
     // A copy is not running.
-    const dasgd::DASGD<> copy(run.optimizer);
+    const FixedDASGD copy(run.optimizer);
     wrong += !live || copy.Live() || live->computed != hooks.steps ||
         live->staleness.Measured() < hooks.steps;
     return hooks.steps == 7;
@@ -164,7 +164,7 @@ TEST_CASE("A rank that has done its share can still stop the others",
     const size_t points = 64 * Ranks();
     Probe probe(points, 3);
     arma::mat iterate(3, 1, arma::fill::ones);
-    dasgd::DASGD<> optimizer(1e-3, 1, points * 2000, -1);
+    FixedDASGD optimizer(1e-3, 1, points * 2000, -1);
     Hooks hooks;
     if (Rank() == 0)
     {
@@ -248,7 +248,7 @@ TEST_CASE("A callback that changes the iterate in the middle is refused",
     INFO("change " << i);
     Probe probe(64, 20);
     arma::mat iterate(20, 1, arma::fill::ones);
-    dasgd::DASGD<> optimizer(1e-3, 4, 6400, -1);
+    FixedDASGD optimizer(1e-3, 4, 6400, -1);
     Meddler meddler;
     size_t steps = 0;
     if (Rank() == who)
@@ -283,7 +283,7 @@ TEST_CASE("A callback may change where the optimization begins and ends",
   // Every rank does something else; rank 0's counts.
   Probe probe(64, 5, Probe::Linear);
   arma::mat iterate(5, 1, arma::fill::zeros);
-  dasgd::DASGD<> optimizer(0, 4, 640, -1);
+  FixedDASGD optimizer(0, 4, 640, -1);
   Meddler meddler;
   meddler.begin = [](arma::mat& model)
   { model = arma::mat(5, 1, arma::fill::value(3.0 + double(Rank()))); };
@@ -377,7 +377,7 @@ TEST_CASE("A rank's callbacks see its own gradients and everybody's epochs",
   const size_t epochs = 6;
   Probe probe(8 * Ranks(), 3);
   arma::mat iterate(3, 1, arma::fill::zeros);
-  dasgd::DASGD<> optimizer(1e-3, 1, epochs * probe.NumFunctions(), -1);
+  FixedDASGD optimizer(1e-3, 1, epochs * probe.NumFunctions(), -1);
   Hooks hooks;
   std::vector<double> objectives;
   size_t expected = 1;
@@ -434,7 +434,7 @@ TEST_CASE("ProgressBar reaches the end of every epoch", "[callbacks]")
   const size_t epochs = 4;
   Probe probe(12 * Ranks(), 3);
   arma::mat iterate(3, 1, arma::fill::zeros);
-  dasgd::DASGD<> optimizer(1e-3, 2, epochs * probe.NumFunctions(), -1);
+  FixedDASGD optimizer(1e-3, 2, epochs * probe.NumFunctions(), -1);
   ens::ProgressBar bar(70, dasgd::RootStream());
   Capture capture;
   optimizer.Optimize(probe, iterate, bar);
@@ -517,7 +517,7 @@ TEST_CASE("Clipped gradients are what is applied and sent", "[callbacks]")
   Probe probe(10 * Ranks(), 4, Probe::Linear);
   const Probe points = probe;
   arma::mat iterate(4, 1, arma::fill::zeros);
-  dasgd::DASGD<> optimizer(1, 1, probe.NumFunctions(), -1);
+  FixedDASGD optimizer(1, 1, probe.NumFunctions(), -1);
 
   SECTION("by value")
   {
@@ -631,7 +631,7 @@ TEST_CASE("What a callback sets counts for the next run, except the step",
     Probe probe(8 * Ranks(), 3, Probe::Linear);
     arma::mat iterate(3, 1, arma::fill::zeros);
     const arma::mat expected = -3 * probe.FullGradient(iterate);
-    dasgd::DASGD<> optimizer(1, 1, 3 * probe.NumFunctions(), -1);
+    FixedDASGD optimizer(1, 1, 3 * probe.NumFunctions(), -1);
     optimizer.ExactObjective() = true;
     Hooks hooks;
     hooks.step = [&]()
@@ -683,7 +683,7 @@ TEST_CASE("A callback may change the step size during the run", "[callbacks]")
   Probe probe(mine * Ranks(), 1, Probe::Linear);
   probe.spoil = [](double&, arma::mat& gradient) { gradient.ones(); };
   arma::mat iterate(1, 1, arma::fill::zeros);
-  dasgd::DASGD<> optimizer(1, 1, probe.NumFunctions(), -1);
+  FixedDASGD optimizer(1, 1, probe.NumFunctions(), -1);
   Hooks hooks;
   hooks.step = [&]()
   {

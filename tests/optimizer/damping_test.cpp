@@ -26,9 +26,7 @@ TEST_CASE("Damped steps are the same on all ranks", "[damping]")
     dasgd::DASGD<> optimizer(MeanStep(0.01, 4), 4, 10 * 64 * Ranks(), -1);
     optimizer.Topology() = Nodes(Ranks(), 2);
     optimizer.Overlap() = overlap;
-    // Whatever is known to be stale; very quick gradients may all be computed
-    // before the first frame of another rank comes.
-    optimizer.StalenessDamping() = 1e-3;
+    optimizer.StalenessDamping() = 0.5;
     Optimize(optimizer, probe, iterate);
     const dasgd::Report& report = optimizer.Report();
     CHECK(Same(iterate));
@@ -42,8 +40,9 @@ TEST_CASE("Damped steps are the same on all ranks", "[damping]")
       CHECK(report.outsideTheorem == "");
       continue;
     }
-    CHECK(report.StepFactor() <= 1);
-    CHECK(text.str().find("of their size on average") != std::string::npos);
+    // The first steps expect the staleness of equal ranks.
+    CHECK(report.StepFactor() < 1);
+    CHECK(text.str().find("steps were shortened to") != std::string::npos);
     CHECK(report.outsideTheorem.find("StalenessDamping()") !=
         std::string::npos);
   }
@@ -82,7 +81,7 @@ TEST_CASE("Damping leaves steps whole on a network with room, and keeps them "
     return; // It would be the same on each.
   arma::mat iterate;
   const double step = 0.05;
-  const dasgd::DASGD<> fresh = Overload(step, 3, 1e9, iterate);
+  const dasgd::DASGD<> fresh = Overload(step, 32, 1e9, iterate);
   CHECK(fresh.Report().StepFactor() > 0.99);
   CHECK(fresh.Report().reason == dasgd::StopReason::Budget);
 
@@ -92,7 +91,29 @@ TEST_CASE("Damping leaves steps whole on a network with room, and keeps them "
   CHECK(whole.Report().StalenessAverage() > 30);
   CHECK_FALSE(arma::norm(iterate - Probe(256, 4).Solution()) < 1000);
 
-  const dasgd::DASGD<> damped = Overload(step, 2, 1e6, iterate);
+  const dasgd::DASGD<> damped = Overload(step, 32, 1e6, iterate);
   CHECK(damped.Report().StepFactor() < 0.7);
-  CHECK(arma::norm(iterate - Probe(256, 4).Solution()) < 1e-6);
+  CHECK(arma::norm(iterate - Probe(256, 4).Solution()) < 1e-3);
+}
+
+TEST_CASE("A step that works on one rank works on sixteen", "[damping]")
+{
+  if (Ranks() > 1)
+    return; // It would be the same on each.
+  // About the best step of one rank; twice as much diverges there.
+  const double step = 0.3;
+  arma::mat iterate(4, 1, arma::fill::ones);
+  Probe probe(256, 4);
+  dasgd::DASGD<> serial(step, 1, 16000, -1);
+  serial.Seed() = 7;
+  serial.Optimize(probe, iterate);
+  CHECK(arma::norm(iterate - probe.Solution()) < 1e-6);
+
+  const dasgd::DASGD<> whole = Overload(step, 0, 1e9, iterate);
+  CHECK_FALSE(arma::norm(iterate - probe.Solution()) < 1000);
+
+  const dasgd::DASGD<> automatic = Overload(step, dasgd::Automatic, 1e9,
+      iterate);
+  CHECK(automatic.Report().StepFactor() < 0.5);
+  CHECK(arma::norm(iterate - probe.Solution()) < 1e-6);
 }

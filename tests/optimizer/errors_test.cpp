@@ -24,7 +24,7 @@ struct Endless
 {
   Probe probe{2 * Ranks(), 3};
   arma::mat iterate{3, 1, arma::fill::ones};
-  dasgd::DASGD<> optimizer{1e-3, 1, 0, -1};
+  FixedDASGD optimizer{1e-3, 1, 0, -1};
   Hooks hooks;
 
   Ending Run()
@@ -318,7 +318,7 @@ TEST_CASE("Ranks that disagree on the model are refused", "[errors]")
     {
       ProbeType<arma::fmat> probe(2 * Ranks(), 3);
       arma::fmat iterate(3, 1, arma::fill::zeros);
-      dasgd::DASGD<> optimizer(1e-3, 1, 0, -1);
+      FixedDASGD optimizer(1e-3, 1, 0, -1);
       ending = Try([&]() { return optimizer.Optimize(probe, iterate); });
     }
     CheckRefused(ending, { "ranks 0 and 1", "element type",
@@ -332,6 +332,7 @@ TEST_CASE("Ranks that disagree on the model are refused", "[errors]")
     const Ending ending = Try([&]()
     {
       dasgd::DASGD<ens::MomentumUpdate> other(1e-3, 1, 0, -1);
+      other.StalenessDamping() = 0;
       return (Rank() == Culprit()) ? other.Optimize(run.probe, run.iterate) :
           Optimize(run.optimizer, run.probe, run.iterate);
     });
@@ -403,6 +404,8 @@ TEST_CASE("Ranks that disagree on a setting are refused", "[errors]")
       { "ExchangeShare()", ": 0.1 and 0.5" });
   CheckMismatch([](Endless& run) { run.optimizer.StalenessDamping() = 3; },
       { "StalenessDamping()", ": 0 and 3" });
+  CheckMismatch([](Endless& run) { run.optimizer.LookAhead() = 0; },
+      { "LookAhead()", ": Automatic and 0" });
   CheckMismatch([](Endless& run) { run.optimizer.Window() = 3; },
       { "Window()", ": 0 and 3" });
   CheckMismatch([](Endless& run) { run.optimizer.Smoothness() = 5; },
@@ -443,6 +446,10 @@ TEST_CASE("Settings that make no sense are refused", "[errors]")
       { "ExchangeShare()", "0", "at most 1" });
   CheckMistake([](Endless& run) { run.optimizer.StalenessDamping() = -2; },
       { "StalenessDamping()", "-2" });
+  CheckMistake([](Endless& run) { run.optimizer.LookAhead() = -2; },
+      { "LookAhead()", "-2" });
+  CheckMistake([](Endless& run) { run.optimizer.LookAhead() = 2; },
+      { "LookAhead() is 2", "VanillaUpdate", "leave it at Automatic" });
   CheckMistake([](Endless& run) { run.optimizer.Smoothness() = -1; },
       { "Smoothness()", "-1" });
   CheckMistake([](Endless& run) { run.iterate.reset(); }, { "iterate" });

@@ -142,41 +142,6 @@ TEST_CASE("Policies whose steps others cannot apply are known", "[family]")
   CHECK(StepsAreDifferences<ens::GradientClipping<ens::AdamUpdate>>::value);
 }
 
-TEST_CASE("The mean of Adam is as long as on one rank, in gradients of all",
-    "[family]")
-{
-  ens::AdamUpdate given(1e-8, 0.9, 0.999);
-  dasgd::PolicyForRanks<ens::AdamUpdate> forRanks;
-  CHECK(&forRanks.Choose(given, 1, true) == &given);
-  CHECK(&forRanks.Choose(given, 4, false) == &given);
-  const ens::AdamUpdate& shorter = forRanks.Choose(given, 4, true);
-  CHECK(shorter.Beta1() == std::pow(0.9, 4));
-  CHECK(shorter.Beta2() == 0.999);
-  CHECK(given.Beta1() == 0.9);
-
-  // Without a mean of Adam's kind, a policy is left as it is.
-  ens::MomentumUpdate momentum;
-  CHECK(&dasgd::PolicyForRanks<ens::MomentumUpdate>().Choose(momentum, 4, true)
-      == &momentum);
-  CHECK(!dasgd::AveragesLikeAdam<ens::SWATSUpdate>::value);
-  CHECK(dasgd::AveragesLikeAdam<
-      ens::GradientClipping<ens::AdamUpdate>>::value);
-
-  // Each rank computes two gradients, 1 and 0.  The second step is that of the
-  // mean and the mean square of both.
-  Probe probe(2 * Ranks(), 1, Probe::Linear);
-  size_t computed = 0;
-  probe.spoil = [&](double&, arma::mat& gradient)
-  { gradient.fill(computed++ == 0 ? 1 : 0); };
-  arma::mat iterate(1, 1, arma::fill::zeros);
-  dasgd::Adam optimizer(1, 1, 0.9, 0.999, 0, probe.NumFunctions(), -1);
-  optimizer.Optimize(probe, iterate);
-  const double beta1 = std::pow(0.9, double(Ranks()));
-  CHECK(iterate[0] == Approx(-double(Ranks()) * (1 + beta1 / (1 + beta1) /
-      std::sqrt(0.999 / 1.999))));
-  CHECK(optimizer.Beta1() == 0.9);
-}
-
 TEST_CASE("Sparse iterates are left to ensmallen", "[family]")
 {
   ens::test::SphereFunction function(2);

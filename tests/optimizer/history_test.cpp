@@ -19,7 +19,7 @@ TEST_CASE("A recorded run tells who applied what", "[history]")
   {
     Probe probe(40 * Ranks(), 3);
     arma::mat iterate(3, 1, arma::fill::ones);
-    dasgd::DASGD<> optimizer(MeanStep(1e-6, 4), 4, 80 * Ranks(), -1);
+    FixedDASGD optimizer(MeanStep(1e-6, 4), 4, 80 * Ranks(), -1);
     optimizer.Topology() = topology;
     optimizer.Window() = 5;
     optimizer.RecordHistory() = true;
@@ -69,7 +69,7 @@ TEST_CASE("A run that fails is recorded as far as it went", "[history]")
         throw std::runtime_error("enough");
     };
   }
-  dasgd::DASGD<> optimizer(1e-6, 4, 0, -1);
+  FixedDASGD optimizer(1e-6, 4, 0, -1);
   optimizer.RecordHistory() = true;
   const Ending ending = Try([&]()
       { return Optimize(optimizer, probe, iterate); });
@@ -108,7 +108,7 @@ TEST_CASE("Simulated with one rank it is ens::SGD", "[history]")
 {
   Probe probe(50, 3), other(50, 3);
   arma::mat iterate(3, 1, arma::fill::ones), expected = iterate;
-  dasgd::DASGD<> optimizer(MeanStep(0.01, 4), 4, 500, -1, false);
+  FixedDASGD optimizer(MeanStep(0.01, 4), 4, 500, -1, false);
   ens::SGD<> serial(MeanStep(0.01, 4), 4, 500, -1, false);
   const double objective = Simulate(optimizer, 1, probe, iterate, { 2.0 });
   CHECK(objective == serial.Optimize(other, expected));
@@ -145,7 +145,7 @@ TEST_CASE("Simulated ranks share the work and end alike", "[history]")
   Probe probe(64, 3);
   arma::mat iterate(3, 1, arma::fill::ones);
   const double before = probe.Objective(iterate);
-  dasgd::DASGD<> optimizer(MeanStep(0.02, 4), 4, 64 * 40, -1);
+  FixedDASGD optimizer(MeanStep(0.02, 4), 4, 64 * 40, -1);
   optimizer.RecordHistory() = true;
   optimizer.Topology() = "ring";
   Simulate(optimizer, 4, probe, iterate, { 1, 1, 1, 1 });
@@ -173,7 +173,7 @@ TEST_CASE("Simulated ranks share the work and end alike", "[history]")
     dasgd::SimMachine two;
     two.computeSeconds = { 1, 1 };
     arma::mat other(3, 1, arma::fill::ones);
-    dasgd::DASGD<> brief(MeanStep(1e-3, 4), 4, 64, -1);
+    FixedDASGD brief(MeanStep(1e-3, 4), 4, 64, -1);
     dasgd::Simulate(brief, each, other, two, hooks);
     for (const Hooks& heard : hooks)
     {
@@ -184,7 +184,7 @@ TEST_CASE("Simulated ranks share the work and end alike", "[history]")
 
   // The same seed, the same run.
   arma::mat again(3, 1, arma::fill::ones);
-  dasgd::DASGD<> second(optimizer);
+  FixedDASGD second(optimizer);
   std::vector<Probe> probes(4, probe);
   dasgd::SimMachine machine;
   machine.computeSeconds.assign(4, 1.0);
@@ -202,7 +202,7 @@ TEST_CASE("A simulation that was not fully described is refused", "[history]")
 {
   Probe probe(64, 3);
   arma::mat iterate(3, 1, arma::fill::ones);
-  dasgd::DASGD<> optimizer;
+  FixedDASGD optimizer;
   const Ending ending = Try([&]()
       { return Simulate(optimizer, 3, probe, iterate, { 1, 1 }); });
   CHECK(ending.kind == Ending::InvalidArgument);
@@ -233,7 +233,7 @@ TEST_CASE("Simulated runs know AutoStep, and what to say when they diverge",
   Probe probe(64, 3);
   arma::mat iterate(3, 1, arma::fill::ones);
   const double before = probe.Objective(iterate);
-  dasgd::DASGD<> optimizer(dasgd::AutoStep, 4, 64 * 40, -1);
+  FixedDASGD optimizer(dasgd::AutoStep, 4, 64 * 40, -1);
   Simulate(optimizer, 4, probe, iterate, { 1, 1, 1, 1 });
   const dasgd::Report& report = optimizer.Report();
   CHECK(report.autoStep);

@@ -29,7 +29,7 @@ TEST_CASE("Every gradient is applied once if ranks exchange while they compute",
       Probe probe(24 * Ranks(), 5, Probe::Linear);
       arma::mat iterate(5, 1, arma::fill::zeros);
       const arma::mat gradient = probe.FullGradient(iterate);
-      dasgd::DASGD<> optimizer(MeanStep(0.25, 4), 4, 3 * 24 * Ranks(), -1);
+      FixedDASGD optimizer(MeanStep(0.25, 4), 4, 3 * 24 * Ranks(), -1);
       optimizer.Topology() = topology;
       optimizer.Sharing() = sharing;
       optimizer.Overlap() = dasgd::Overlap::Always;
@@ -67,7 +67,7 @@ TEST_CASE("Stops and exceptions reach all ranks that exchange beside computing",
 {
   Probe probe(40 * Ranks(), 3);
   arma::mat iterate(3, 1, arma::fill::ones);
-  dasgd::DASGD<> optimizer(1e-6, 4, 0, -1);
+  FixedDASGD optimizer(1e-6, 4, 0, -1);
   optimizer.Topology() = "ring";
   optimizer.Overlap() = dasgd::Overlap::Always;
   SECTION("a callback stops")
@@ -127,7 +127,7 @@ TEST_CASE("A checkpoint holds what the model has applied, whatever has arrived",
   Probe probe(points, 5, Probe::Linear);
   arma::mat iterate(5, 1, arma::fill::zeros);
   const arma::mat gradient = probe.FullGradient(iterate);
-  dasgd::DASGD<> optimizer(MeanStep(0.25, 4), 4, 20 * points, -1);
+  FixedDASGD optimizer(MeanStep(0.25, 4), 4, 20 * points, -1);
   optimizer.Topology() = "exponential";
   optimizer.Overlap() = dasgd::Overlap::Always;
   optimizer.Checkpoint(path, 0);
@@ -154,7 +154,7 @@ TEST_CASE("The report says why there was no exchange while computing",
 {
   Probe probe(40 * Ranks(), 3);
   arma::mat iterate(3, 1, arma::fill::ones);
-  dasgd::DASGD<> optimizer(1e-6, 4, 40 * Ranks(), -1);
+  FixedDASGD optimizer(1e-6, 4, 40 * Ranks(), -1);
   // Nothing is relayed.
   Optimize(optimizer, probe, iterate);
   CHECK(!optimizer.Report().overlap.used);

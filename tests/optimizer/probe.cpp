@@ -157,7 +157,7 @@ bool StillWorks()
   Probe probe(4 * Ranks(), 3, Probe::Linear);
   arma::mat iterate(3, 1, arma::fill::zeros);
   const arma::mat expected = -probe.FullGradient(iterate);
-  dasgd::DASGD<> optimizer(1, 1, probe.NumFunctions(), -1, true);
+  FixedDASGD optimizer(1, 1, probe.NumFunctions(), -1, true);
   const Ending ending = Try([&]()
   { return Optimize(optimizer, probe, iterate); });
   return All(ending.kind == Ending::Returned &&

@@ -282,6 +282,21 @@ struct Hooks
   }
 };
 
+/**
+ * DASGD whose steps do not follow staleness, so that it is known exactly what
+ * they do.
+ */
+class FixedDASGD : public dasgd::DASGD<>
+{
+ public:
+  FixedDASGD() { StalenessDamping() = 0; }
+  template<typename... ArgumentTypes>
+  explicit FixedDASGD(const double stepSize,
+                      const ArgumentTypes&... arguments) :
+      dasgd::DASGD<>(stepSize, arguments...)
+  { StalenessDamping() = 0; }
+};
+
 //! optimizer.Optimize(), compiled once for most of the tests.
 double Optimize(dasgd::DASGD<>& optimizer,
                 Probe& probe,

@@ -57,7 +57,7 @@ TEST_CASE("On a convex problem all ranks together reach the optimum",
   // of the error is exp(-0.67 * 0.001 * 8000) = 0.5 % of what it was, and the
   // objective 0.002 %.
   Convex convex;
-  dasgd::DASGD<> optimizer;
+  FixedDASGD optimizer;
   CHECK(convex.Left(optimizer, 8000) < 1e-4);
   CHECK(arma::abs(convex.iterate - convex.probe.Solution()).max() < 0.02);
   CHECK(Same(convex.iterate));
@@ -70,14 +70,14 @@ TEST_CASE("Other topologies, dynamic sharing and sharded data converge, too",
   SECTION("exponential")
   {
     Convex convex;
-    dasgd::DASGD<> optimizer;
+    FixedDASGD optimizer;
     optimizer.Topology() = "exponential";
     CHECK(convex.Left(optimizer, 2000) < 0.15);
   }
   SECTION("ring, dynamic")
   {
     Convex convex;
-    dasgd::DASGD<> optimizer;
+    FixedDASGD optimizer;
     optimizer.Topology() = "ring";
     optimizer.Sharing() = dasgd::Sharing::Dynamic;
     CHECK(convex.Left(optimizer, 2000) < 0.15);
@@ -89,7 +89,7 @@ TEST_CASE("Other topologies, dynamic sharing and sharded data converge, too",
         Probe::LeastSquares, 1 + Rank());
     arma::mat iterate(Convex::elements, 1, arma::fill::zeros);
     const double start = Sum(probe.Objective(iterate));
-    dasgd::DASGD<> optimizer(MeanStep(Convex::step, 80), 80, 2000 * 80, -1);
+    FixedDASGD optimizer(MeanStep(Convex::step, 80), 80, 2000 * 80, -1);
     optimizer.Topology() = "tree";
     optimizer.Data() = dasgd::Data::Sharded;
     Optimize(optimizer, probe, iterate);
@@ -122,7 +122,7 @@ TEST_CASE("With full gradients and a small step the loss is that of ens::SGD",
   sgd.Optimize(theirs, expected);
   const double loss = theirs.Objective(expected);
 
-  dasgd::DASGD<> optimizer(MeanStep(step, points), points, gradients * points,
+  FixedDASGD optimizer(MeanStep(step, points), points, gradients * points,
       -1, false);
   optimizer.Data() = dasgd::Data::Sharded;
   Optimize(optimizer, ours, iterate);
@@ -144,7 +144,7 @@ TEST_CASE("Every gradient is applied exactly once on every rank", "[ranks]")
       INFO(topology.Name() << ", " << dasgd::ToString(sharing));
       Probe probe(240, 5, Probe::Linear);
       arma::mat iterate(5, 1, arma::fill::zeros);
-      dasgd::DASGD<> optimizer(1, 1, 720, -1, true);
+      FixedDASGD optimizer(1, 1, 720, -1, true);
       optimizer.Topology() = topology;
       optimizer.Sharing() = sharing;
       Optimize(optimizer, probe, iterate);
@@ -178,7 +178,7 @@ TEST_CASE("All ranks end with the same bits on every topology", "[ranks]")
     // Only rank 0's starting point counts.
     arma::mat iterate(4, 3);
     iterate.fill(double(Rank()));
-    dasgd::DASGD<> optimizer(MeanStep(0.01, 4), 4, 720, -1, true);
+    FixedDASGD optimizer(MeanStep(0.01, 4), 4, 720, -1, true);
     optimizer.Topology() = topology;
     const double objective = Optimize(optimizer, probe, iterate);
     CHECK(Same(iterate));
@@ -212,8 +212,8 @@ TEST_CASE("Momentum, Adam and single precision end alike everywhere",
         sizeof(typename MatType::elem_type));
     return optimizer.Report().outsideTheorem;
   };
-  CHECK(check(dasgd::DASGD<>(), arma::vec()) == "");
-  CHECK(check(dasgd::DASGD<>(), arma::fvec()) == "");
+  CHECK(check(FixedDASGD(), arma::vec()) == "");
+  CHECK(check(FixedDASGD(), arma::fvec()) == "");
   CHECK(check(dasgd::DASGD<ens::MomentumUpdate>(), arma::vec()) != "");
   CHECK(check(dasgd::DASGD<ens::AdamUpdate>(), arma::vec()) != "");
   CHECK(check(dasgd::DASGD<ens::AdamUpdate>(), arma::fvec()) != "");

@@ -179,7 +179,7 @@ TEST_CASE("The report accounts for every gradient, point and frame",
       INFO(topology.Name() << ", " << dasgd::ToString(sharing));
       Probe probe(60, 20);
       arma::mat iterate(20, 1, arma::fill::zeros);
-      dasgd::DASGD<> optimizer(MeanStep(1e-3, 4), 4, 600, -1);
+      FixedDASGD optimizer(MeanStep(1e-3, 4), 4, 600, -1);
       optimizer.Topology() = topology;
       optimizer.Sharing() = sharing;
       Optimize(optimizer, probe, iterate);
@@ -210,7 +210,7 @@ TEST_CASE("A run that was stopped is accounted for as well", "[report]")
 {
   Probe probe(60, 20);
   arma::mat iterate(20, 1, arma::fill::zeros);
-  dasgd::DASGD<> optimizer(MeanStep(1e-3, 4), 4, 0, -1);
+  FixedDASGD optimizer(MeanStep(1e-3, 4), 4, 0, -1);
   Hooks hooks;
   hooks.step = [&]() { return Rank() == 0 && hooks.steps == 30; };
   Optimize(optimizer, probe, iterate, hooks);
@@ -222,7 +222,7 @@ TEST_CASE("A run that failed is accounted for, whatever the error says",
 {
   Probe probe(60, 20);
   arma::mat iterate(20, 1, arma::fill::zeros);
-  dasgd::DASGD<> optimizer(MeanStep(1e-3, 4), 4, 0, -1);
+  FixedDASGD optimizer(MeanStep(1e-3, 4), 4, 0, -1);
   const std::string text = "quote \" backslash \\ tab \t newline \n bell \a";
   probe.onGradient = [&]()
   {
@@ -239,7 +239,7 @@ TEST_CASE("JSON has no numbers that are not finite", "[report]")
 {
   Probe probe(60, 2);
   arma::mat iterate(2, 1, arma::fill::zeros);
-  dasgd::DASGD<> optimizer(1e-3, 4, 0, -1);
+  FixedDASGD optimizer(1e-3, 4, 0, -1);
   probe.spoil = [](double& objective, arma::mat&)
   { objective = std::numeric_limits<double>::infinity(); };
   Optimize(optimizer, probe, iterate);
@@ -261,7 +261,7 @@ TEST_CASE("The checker of JSON knows what is none", "[report]")
 
 TEST_CASE("Before the first run there is nothing to report", "[report]")
 {
-  const dasgd::DASGD<> optimizer;
+  const FixedDASGD optimizer;
   CHECK(optimizer.Report().ranks.empty());
   CHECK(Json::Valid(optimizer.Report().Json()));
   std::ostringstream table;

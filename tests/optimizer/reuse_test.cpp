@@ -55,7 +55,7 @@ bool Exact(OptimizerType& optimizer,
 TEST_CASE("Optimize() can be called again, on another function and shape",
     "[reuse]")
 {
-  dasgd::DASGD<> optimizer;
+  FixedDASGD optimizer;
   CHECK(Exact(optimizer, 50, 3));
   CHECK(Exact(optimizer, 50, 3));
   CHECK(Exact(optimizer, 80, 2, 5));
@@ -78,6 +78,7 @@ TEST_CASE("A policy with state follows another shape and type", "[reuse]")
   {
     dasgd::DASGD<ens::MomentumUpdate> optimizer;
     optimizer.UpdatePolicy().Momentum() = 0;
+    optimizer.StalenessDamping() = 0;
     optimizer.ResetPolicy() = reset;
     CHECK(Exact(optimizer, 40, 3));
     CHECK(Exact(optimizer, 40, 2, 4));
@@ -173,6 +174,7 @@ TEST_CASE("An optimizer can be copied at any time", "[reuse]")
   {
     dasgd::DASGD<ens::MomentumUpdate> optimizer;
     optimizer.UpdatePolicy().Momentum() = 0;
+    optimizer.StalenessDamping() = 0;
     optimizer.Topology() = "ring";
     dasgd::DASGD<ens::MomentumUpdate> before(optimizer);
     CHECK(Exact(optimizer, 50, 3));
@@ -196,7 +198,7 @@ TEST_CASE("An optimizer can be copied at any time", "[reuse]")
     Probe probe(4 * Ranks(), 3, Probe::Linear);
     arma::mat iterate(3, 1, arma::fill::zeros);
     const arma::mat expected = -probe.FullGradient(iterate);
-    dasgd::DASGD<> optimizer(1, 1, probe.NumFunctions(), -1);
+    FixedDASGD optimizer(1, 1, probe.NumFunctions(), -1);
     std::vector<dasgd::DASGD<>> copies;
     Hooks hooks;
     hooks.begin = [&]() { copies.push_back(optimizer); };
@@ -215,7 +217,7 @@ TEST_CASE("Optimizers on disjoint communicators run at once", "[reuse]")
   const size_t half = Rank() % 2;
   MPI_Comm comm;
   MPI_Comm_split(MPI_COMM_WORLD, int(half), 0, &comm);
-  dasgd::DASGD<> optimizer;
+  FixedDASGD optimizer;
   optimizer.Communicator() = comm;
   // As different as can be, and many in a row, so that they overlap.
   bool exact = true;
@@ -232,7 +234,7 @@ TEST_CASE("Some ranks may train while others do not", "[reuse]")
   MPI_Comm_split(MPI_COMM_WORLD, takesPart ? 0 : MPI_UNDEFINED, 0, &comm);
   if (takesPart)
   {
-    dasgd::DASGD<> optimizer;
+    FixedDASGD optimizer;
     optimizer.Communicator() = comm;
     CHECK(Exact(optimizer, 40, 3));
     MPI_Comm_free(&comm);
@@ -248,7 +250,7 @@ TEST_CASE("Rank 0 of the communicator is the one whose model counts",
   Probe probe(2 * Ranks(), 1);
   arma::mat iterate(1, 1);
   iterate.fill(double(Rank()));
-  dasgd::DASGD<> optimizer(0, 1, probe.NumFunctions(), -1);
+  FixedDASGD optimizer(0, 1, probe.NumFunctions(), -1);
   optimizer.Communicator() = comm;
   Optimize(optimizer, probe, iterate);
   CHECK(iterate[0] == double(Ranks() - 1));
@@ -268,7 +270,7 @@ TEST_CASE("The user's own messages and ours do not meet", "[reuse]")
   MPI_Request requests[2];
   MPI_Irecv(&received, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, &requests[0]);
   MPI_Isend(&sent, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, &requests[1]);
-  dasgd::DASGD<> optimizer;
+  FixedDASGD optimizer;
   CHECK(Exact(optimizer, 40, 1));
   MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
   CHECK(received == double(left));

@@ -63,7 +63,7 @@ TEST_CASE("AutoStep takes the step that the theorem allows", "[step]")
     Probe probe(points, elements);
     arma::mat iterate(elements, 1, arma::fill::ones);
     const double smoothness = Smoothness(probe);
-    dasgd::DASGD<> optimizer(dasgd::AutoStep, batchSize, 4 * points, -1);
+    FixedDASGD optimizer(dasgd::AutoStep, batchSize, 4 * points, -1);
     optimizer.Topology() = topology;
     double during = 0;
     Hooks hooks;
@@ -89,7 +89,7 @@ TEST_CASE("AutoStep takes a smoothness that is given", "[step]")
 {
   Probe probe(points, elements);
   arma::mat iterate(elements, 1, arma::fill::ones);
-  dasgd::DASGD<> optimizer(dasgd::AutoStep, batchSize, points, -1);
+  FixedDASGD optimizer(dasgd::AutoStep, batchSize, points, -1);
   optimizer.Smoothness() = 50;
   Optimize(optimizer, probe, iterate);
   CHECK(optimizer.Report().stepSize == Approx(Limit(50, "complete")));
@@ -111,7 +111,7 @@ TEST_CASE("AutoStep with sharded data knows the steepest shard", "[step]")
   for (const double other : Gather(mine))
     largest = std::max(largest, other);
   arma::mat iterate(elements, 1, arma::fill::ones);
-  dasgd::DASGD<> optimizer(dasgd::AutoStep, batchSize, points, -1);
+  FixedDASGD optimizer(dasgd::AutoStep, batchSize, points, -1);
   optimizer.Data() = dasgd::Data::Sharded;
   Optimize(optimizer, probe, iterate);
   CHECK(optimizer.Report().smoothness == Approx(largest).epsilon(0.02));
@@ -122,7 +122,7 @@ TEST_CASE("AutoStep leaves model and random numbers alone", "[step]")
   Probe probe(points, elements);
   arma::mat iterate(elements, 1, arma::fill::ones);
   arma::mat seen;
-  dasgd::DASGD<> optimizer(dasgd::AutoStep, batchSize, points, -1, false);
+  FixedDASGD optimizer(dasgd::AutoStep, batchSize, points, -1, false);
   Hooks hooks;
   arma::arma_rng::set_seed(7);
   hooks.begin = [&]() { seen = iterate; };
@@ -144,7 +144,7 @@ TEST_CASE("A function that throws while AutoStep looks ends all ranks",
   arma::mat iterate(elements, 1, arma::fill::ones);
   if (Rank() == 0)
     probe.onGradient = []() { throw std::runtime_error("too steep to climb"); };
-  dasgd::DASGD<> optimizer(dasgd::AutoStep, batchSize, points, -1);
+  FixedDASGD optimizer(dasgd::AutoStep, batchSize, points, -1);
   const Ending ending = Try([&]()
       { return Optimize(optimizer, probe, iterate); });
   INFO(ending);
@@ -171,7 +171,7 @@ TEST_CASE("The report says whether the step kept to the limit", "[step]")
 {
   Probe probe(points, elements);
   arma::mat iterate(elements, 1, arma::fill::ones);
-  dasgd::DASGD<> optimizer(MeanStep(1e-6, batchSize), batchSize, points, -1);
+  FixedDASGD optimizer(MeanStep(1e-6, batchSize), batchSize, points, -1);
   Optimize(optimizer, probe, iterate);
   CHECK(Text(optimizer.Report()).find("give Smoothness()") !=
       std::string::npos);
@@ -198,7 +198,7 @@ TEST_CASE("A run that diverges comes with advice", "[step]")
   Probe probe(points, elements);
   const double smoothness = Smoothness(probe);
   arma::mat iterate(elements, 1, arma::fill::ones);
-  dasgd::DASGD<> optimizer(MeanStep(1e4, batchSize), batchSize, 0, -1);
+  FixedDASGD optimizer(MeanStep(1e4, batchSize), batchSize, 0, -1);
   Optimize(optimizer, probe, iterate);
   const dasgd::Report& report = optimizer.Report();
   const std::string advice = report.Advice();
@@ -234,7 +234,7 @@ TEST_CASE("Data that is not finite gets no advice on the step", "[step]")
   probe.spoil = [](double&, arma::mat& gradient)
   { gradient[0] = std::numeric_limits<double>::quiet_NaN(); };
   arma::mat iterate(elements, 1, arma::fill::ones);
-  dasgd::DASGD<> optimizer(1e-6, batchSize, points, -1);
+  FixedDASGD optimizer(1e-6, batchSize, points, -1);
   Optimize(optimizer, probe, iterate);
   CHECK(optimizer.Report().reason == dasgd::StopReason::NonFinite);
   CHECK(optimizer.Report().Advice() == "");
@@ -247,7 +247,7 @@ TEST_CASE("A callback that changes the step leaves the theorem", "[step]")
   // middle of a run does not keep others waiting.
   Probe probe(points, elements);
   arma::mat iterate(elements, 1, arma::fill::ones);
-  dasgd::DASGD<> optimizer(MeanStep(1e-6, batchSize), batchSize, points, -1);
+  FixedDASGD optimizer(MeanStep(1e-6, batchSize), batchSize, points, -1);
   optimizer.RecordHistory() = true;
   Hooks hooks;
   hooks.step = [&]()

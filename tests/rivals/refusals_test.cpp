@@ -84,7 +84,9 @@ TEMPLATE_TEST_CASE("Settings that only DASGD knows are refused", "[refusals]",
   CheckMistake<TestType>([](TestType& o) { o.ExchangeShare() = 1; },
       { "ExchangeShare() is 1", "leave it at 0.1" });
   CheckMistake<TestType>([](TestType& o) { o.StalenessDamping() = 2; },
-      { "StalenessDamping() is 2", "leave it at 0" });
+      { "StalenessDamping() is 2", "leave it at Automatic" });
+  CheckMistake<TestType>([](TestType& o) { o.LookAhead() = 0; },
+      { "LookAhead() is 0", "leave it at Automatic" });
   CheckMistake<TestType>([](TestType& o) { o.WireFormat() = "float32"; },
       { "WireFormat() is float32", "leave it at exact" });
   CheckMistake<TestType>([](TestType& o) { o.RecordHistory() = true; },

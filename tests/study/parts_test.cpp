@@ -234,6 +234,39 @@ TEST_CASE("A single step needs no choice", "[study]")
   REQUIRE(table.results.Rows().empty());
 }
 
+TEST_CASE("Algorithms with an update policy", "[study]")
+{
+  const std::vector<std::pair<std::string, double>> policies = {
+      { "momentum", 0.1 }, { "nesterov", 0.1 }, { "adam", 0.01 },
+      { "rmsprop", 0.01 } };
+  for (const std::string base : { "dasgd", "allreduce", "sgd" })
+  {
+    const Algorithm& plain = *FindAlgorithm(base);
+    for (const auto& policy : policies)
+    {
+      const Algorithm* const found = FindAlgorithm(base == "sgd" ?
+          policy.first : base + "_" + policy.first);
+      REQUIRE(found);
+      CHECK(found->base == base);
+      CHECK(found->policy == policy.first);
+      CHECK(found->stepScale == policy.second);
+      CHECK_FALSE(found->usual);
+      CHECK(found->serial == plain.serial);
+      CHECK(found->topology == plain.topology);
+    }
+  }
+  CHECK(FindAlgorithm("dasgd_nesterov")->label == "DASGD (Nesterov)");
+  CHECK(FindAlgorithm("rmsprop")->label == "serial SGD (RMSProp)");
+  CHECK(FindAlgorithm("nesterov")->note == "one process, on one core; "
+      "Nesterov's momentum 0.9");
+  CHECK(WithNumber(*FindAlgorithm("local_momentum"), "4").label ==
+      "LocalSGD (momentum, period 4)");
+  CHECK(WithNumber(*FindAlgorithm("local"), "4").label ==
+      "LocalSGD (period 4)");
+  for (const std::string name : { "ps_adam", "local_nesterov", "sgd_momentum" })
+    CHECK_FALSE(FindAlgorithm(name));
+}
+
 TEST_CASE("Runs that count have seeds that chose nothing", "[study]")
 {
   const Settings settings = SmallSettings();

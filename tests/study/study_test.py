@@ -638,6 +638,10 @@ def others(studies):
            "convolutional network", rows)
 
 
+# What their step sizes are of those of SGD.
+POLICIES = {"momentum": 0.1, "nesterov": 0.1, "adam": 0.01, "rmsprop": 0.01}
+
+
 def accuracy(studies):
     """Time to an accuracy, other optimizers, and a study in parts."""
     if os.path.exists(os.path.join(os.path.dirname(studies.program),
@@ -651,10 +655,10 @@ def accuracy(studies):
         expect("[2 of" not in found.out, "one run only", found.out)
     studies.refused(SMALL + ["--model_file", "net.onnx"], "--model_file",
                     "--problem")
-    names = ["dasgd_adam", "allreduce_adam", "adam", "momentum",
-             "dasgd_momentum", "allreduce_momentum", "threads",
-             "threads_momentum", "local_momentum:4", "adpsgd_momentum",
-             "ps_momentum"]
+    names = [prefix + policy for policy in POLICIES
+             for prefix in ("dasgd_", "allreduce_", "")]
+    names += ["threads", "threads_momentum", "local_momentum:4",
+              "adpsgd_momentum", "ps_momentum"]
     words = SMALL[:-2] + ["--algorithms", ",".join(names), "--step_sizes",
                           "0.2", "--time_budget", "0.4", "--target_accuracy",
                           "0.5", "--seeds"]
@@ -674,8 +678,8 @@ def accuracy(studies):
                row["target_accuracy"] == "0.5", "an accuracy as target", row)
         expect((row["status"] == "target") == bool(row["time_to_target"]),
                "a time if it was reached", row)
-        scale = (0.01 if "adam" in row["algorithm"] else
-                 0.1 if "momentum" in row["algorithm"] else 1)
+        policy = row["algorithm"].split(":")[0].split("_")[-1]
+        scale = POLICIES.get(policy, 1)
         expect(abs(float(row["step_size"]) - 0.2 * scale) < 1e-12,
                "steps as the optimizer takes them", row)
     reached = [row for row in rows if row["status"] == "target"]
@@ -723,24 +727,29 @@ def simulated(studies):
     studies.refused(VIRTUAL + ["--algorithms", "threads"], "(threads)",
                     "leave it out")
     # A network reads its parameters from memory of its own.
-    names = ["dasgd", "allreduce_momentum", "ps", "adpsgd", "local:4", "adam",
-             "sgd"]
+    names = ["dasgd", "allreduce_momentum", "ps", "adpsgd", "local:4",
+             "dasgd_nesterov", "allreduce_rmsprop", "sgd", *POLICIES]
     words = VIRTUAL + ["--problem", "mlp", "--algorithms", ",".join(names),
                        "--ranks", "2,8", "--slow", "1:4", "--seeds", "1",
                        "--step_sizes", "0.1", "--time_budget", "2",
                        "--target_loss", "2.15"]
     studies.well(words, "simulated")
     rows = studies.table("simulated")
-    expect(all(row["phase"] == "run" for row in rows) and len(rows) == 12,
+    expect(all(row["phase"] == "run" for row in rows) and len(rows) == 19,
            "no limit to measure, and nothing to tune", rows)
+    expect(len({row["loss"] for row in rows}) == len(rows), "steps of its own "
+           "for each", rows)
     for row in rows:
-        serial = row["algorithm"] in ("adam", "sgd")
+        serial = row["algorithm"] in ("sgd", *POLICIES)
         expect(row["ranks"] == "1" if serial else row["ranks"] in ("2", "8"),
                "as many ranks as were asked for", row)
         expect(row["oversubscribed"] == "no" and float(row["wall_seconds"]) <
                60, "one process", row)
         budget = 2 * min(1, 4 / int(row["ranks"]))
         expect(float(row["seconds"]) < budget + 0.2, "virtual seconds", row)
+    expect(all(row["status"] == "target" for row in rows
+               if row["algorithm"].endswith(("adam", "rmsprop"))),
+           "steps whose length does not depend on the gradient", rows)
     sgd = [row for row in rows if row["algorithm"] == "sgd"][0]
     expect(sgd["status"] == "target" and abs(float(
         sgd["gradients_per_second"]) - 100) < 3, "a gradient in 10 ms", sgd)

@@ -32,7 +32,7 @@ std::vector<Ending> Play(const Case& script)
       ScriptedRank rank(script, i);
       const Routes routes(Topology(script.topology), script.ranks, i);
       DasgdWorker<double> worker(routes, script.window, script.elements,
-          rank.problem, script.format, script.Overlaps(i), script.damping);
+          rank.problem, script.format, script.Overlaps(i), script.Response());
       worker.MaxLead() = script.maxLead;
       auto& endpoint = worker.Node().Endpoint();
       endpoint.Pace().SetShare(script.share);

@@ -42,8 +42,9 @@ struct RunSettings
   bool checkpoint = false;
   //! Is there an exchange while gradients are computed?
   bool overlap = false;
-  //! See StalenessDamping.
+  //! See StalenessResponse.
   double damping = 0;
+  double lookAhead = 0;
   //! See ExchangePace.
   double share = 1;
   //! Gradients that a rank may be ahead of a neighbour (0: no limit).

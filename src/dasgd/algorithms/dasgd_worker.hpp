@@ -12,7 +12,7 @@
 #include "../core/vector_ops.hpp"
 #include "../protocol/node.hpp"
 #include "algorithm_defaults.hpp"
-#include "staleness_damping.hpp"
+#include "staleness_response.hpp"
 #include "update_sums.hpp"
 
 #include <memory>
@@ -58,7 +58,7 @@ class DasgdWorker : public WorkerDefaults
    * @param problem What to train.
    * @param format How updates are written.
    * @param overlap Is there an exchange while gradients are computed?
-   * @param damping See StalenessDamping.
+   * @param response How steps follow staleness.
    */
   DasgdWorker(const Routes& routes,
               const size_t window,
@@ -66,7 +66,7 @@ class DasgdWorker : public WorkerDefaults
               Problem<ElemType>& problem,
               const WireFormat& format = WireFormat::Exact,
               const bool overlap = false,
-              const double damping = 0) :
+              const StalenessResponse& response = StalenessResponse()) :
       problem(problem),
       handOver(overlap ? std::make_unique<HandOver<ElemType>>(elements,
           routes.Ranks()) : nullptr),
@@ -75,7 +75,7 @@ class DasgdWorker : public WorkerDefaults
           handOver.get()),
       endpoint(node.Endpoint()),
       sums(endpoint, format),
-      damping(damping, routes.Ranks())
+      response(response)
   {
     node.Counts().vectorBound = DasgdVectors(routes, window) +
         format.Vectors(sizeof(ElemType)) + FixedVectors();
@@ -245,7 +245,7 @@ class DasgdWorker : public WorkerDefaults
   void StepAndEmit(ManifestEntry& entry)
   {
     const ElemType* update = nullptr;
-    if (!problem.TakeStep(Factor(), sums.Unused(), sums.OnlySum(), update))
+    if (!problem.TakeStep(Scale(), sums.Unused(), sums.OnlySum(), update))
       return;
     sums.Round(problem.Iterate(), update);
     RecordStep();
@@ -261,7 +261,7 @@ class DasgdWorker : public WorkerDefaults
       auto own = handOver->AddComputed();
       const ElemType* update = nullptr;
       ElemType* const sum = own->sum.data();
-      if (!problem.TakeStep(Factor(), own->hasVector ? nullptr : sum,
+      if (!problem.TakeStep(Scale(), own->hasVector ? nullptr : sum,
           (own->hasVector && sums.Exact()) ? sum : nullptr, update))
         return;
       sums.Round(problem.Iterate(), update);
@@ -287,17 +287,18 @@ class DasgdWorker : public WorkerDefaults
         version.data() : nullptr;
   }
 
-  //! What staleness leaves of the step that is due.
-  double Factor()
+  //! How the step that is due follows staleness.
+  StepScale Scale()
   {
     RankReport& counts = node.Counts();
     // What has been applied may not be published yet.
     const std::uint64_t applied = counts.applied - counts.computed;
     const std::uint64_t come = handOver ? handOver->Look().gradients : applied;
-    const double factor = damping.Factor(counts, std::max(come, applied) -
+    const StepScale scale = response.Next(counts, std::max(come, applied) -
         applied);
-    counts.stepFactors += factor;
-    return factor;
+    counts.stepFactors += scale.factor;
+    counts.lookAheads += scale.lookAhead;
+    return scale;
   }
 
   //! First of all: nobody may have what is not recorded.
@@ -338,7 +339,7 @@ class DasgdWorker : public WorkerDefaults
   dasgd::Node<ElemType> node;
   Endpoint<ElemType>& endpoint;
   UpdateSums<ElemType> sums;
-  StalenessDamping damping;
+  StalenessResponse response;
   size_t maxLead = 0;
   //! With overlap: gradients of others that have come so far.
   std::uint64_t gradients = 0;
@@ -361,7 +362,8 @@ struct DasgdTraits : AlgorithmDefaults
   {
     auto worker = std::make_unique<DasgdWorker<ElemType>>(
         routes, settings.window, elements, problem, settings.format,
-        settings.overlap, settings.damping);
+        settings.overlap, StalenessResponse(settings.damping,
+        settings.lookAhead, routes.Ranks()));
     worker->MaxLead() = settings.maxLead;
     worker->Node().Endpoint().Pace().SetShare(settings.share);
     return worker;

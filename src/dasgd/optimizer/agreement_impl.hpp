@@ -41,10 +41,16 @@ DASGD_INLINE void RequireCommon(const CommonSettings& settings,
       " big-endian"), "run the same build of the program on every rank");
   handshake.Require("the rows of the iterate", rows);
   handshake.Require("the columns of the iterate", cols);
-  if (settings.UsesAutoStep())
-    handshake.Require("StepSize()", std::string("AutoStep"));
-  else
-    handshake.Require("StepSize()", settings.StepSize());
+  const auto requireChosen = [&](const char* what,
+                                 const double value,
+                                 const char* automatic)
+  {
+    if (value == Automatic)
+      handshake.Require(what, std::string(automatic));
+    else
+      handshake.Require(what, value);
+  };
+  requireChosen("StepSize()", settings.StepSize(), "AutoStep");
   handshake.Require("BatchSize()", settings.BatchSize());
   handshake.Require("MaxIterations()", settings.MaxIterations());
   handshake.Require("Tolerance()", settings.Tolerance());
@@ -57,7 +63,9 @@ DASGD_INLINE void RequireCommon(const CommonSettings& settings,
   handshake.Require("Window()", settings.Window());
   handshake.Require("MaxLead()", settings.MaxLead());
   handshake.Require("ExchangeShare()", settings.ExchangeShare());
-  handshake.Require("StalenessDamping()", settings.StalenessDamping());
+  requireChosen("StalenessDamping()", settings.StalenessDamping(),
+      "Automatic");
+  requireChosen("LookAhead()", settings.LookAhead(), "Automatic");
   handshake.Require("WireFormat()", settings.WireFormat().Name());
   handshake.Require("Smoothness()", settings.Smoothness());
   handshake.Require("RecordHistory()", settings.RecordHistory());

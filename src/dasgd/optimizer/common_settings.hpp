@@ -8,6 +8,7 @@
 #ifndef DASGD_OPTIMIZER_COMMON_SETTINGS_HPP
 #define DASGD_OPTIMIZER_COMMON_SETTINGS_HPP
 
+#include "../core/automatic.hpp"
 #include "../core/config.hpp"
 #include "../core/history.hpp"
 #include "../core/overlap.hpp"
@@ -17,8 +18,6 @@
 #include "../core/work.hpp"
 #include "../transport/mpi_communicator.hpp"
 #include "../wire/format.hpp"
-
-#include <limits>
 
 namespace dasgd {
 
@@ -30,7 +29,7 @@ namespace dasgd {
  * Measured by Definition 1, the staleness of equal ranks on a quick network is
  * up to twice what the paper expects; so AutoStep reckons with twice as much.
  */
-constexpr double AutoStep = -std::numeric_limits<double>::infinity();
+constexpr double AutoStep = Automatic;
 
 //! What a user calls the settings that messages speak of.
 struct MessageNames
@@ -127,11 +126,17 @@ class CommonSettings
   //! slow peer finds newer gradients, at the cost of memory and messages.
   size_t& Window() { return window; }
 
-  //! Get from which staleness on, in multiples of the number of other ranks,
-  //! steps get smaller (default 0: they do not).
+  //! Get the number c of this rule: a step whose gradient is S updates old is
+  //! multiplied by c / (1 + S) if that is below 1 (default: Automatic).
   double StalenessDamping() const { return stalenessDamping; }
-  //! Modify it; 2 is a good value.
+  //! Modify it; 0 leaves steps as they are.
   double& StalenessDamping() { return stalenessDamping; }
+
+  //! Get by how many rounds momentum, and the mean of Adam and its kind, look
+  //! ahead on several ranks (default: Automatic, by staleness).
+  double LookAhead() const { return lookAhead; }
+  //! Modify it; 0 is the plain policy.
+  double& LookAhead() { return lookAhead; }
 
   //! Get how many gradients a rank may be ahead of a neighbour before it gives
   //! it time to catch up (default 32, 0: no limit).
@@ -275,7 +280,8 @@ class CommonSettings
   size_t seed = 0;
   size_t window = 0;
   size_t maxLead = 32;
-  double stalenessDamping = 0;
+  double stalenessDamping = Automatic;
+  double lookAhead = Automatic;
   double exchangeShare = DefaultExchangeShare;
   dasgd::Overlap overlap = dasgd::Overlap::Auto;
   bool sharedMemory = true;

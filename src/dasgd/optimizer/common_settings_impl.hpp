@@ -48,10 +48,18 @@ DASGD_INLINE std::string CommonSettings::Complaint(
     return "ExchangeShare() is " + number(exchangeShare) + ", but must be "
         "positive and at most 1; with 1, no frame waits.";
   }
-  if (!(std::isfinite(stalenessDamping) && stalenessDamping >= 0))
+  const auto chosen = [](const double value)
+  { return value == Automatic || (std::isfinite(value) && value >= 0); };
+  if (!chosen(stalenessDamping))
   {
     return "StalenessDamping() is " + number(stalenessDamping) + ", but must "
-        "be a finite number above 0, or 0 to leave steps as they are.";
+        "be a finite number above 0, 0 to leave steps as they are, or "
+        "Automatic.";
+  }
+  if (!chosen(lookAhead))
+  {
+    return "LookAhead() is " + number(lookAhead) + ", but must be a finite "
+        "number above 0, 0 for the plain update policy, or Automatic.";
   }
   if (window > 4096)
   {

@@ -31,6 +31,18 @@ inline const char* StepChanged()
       "StepSize()";
 }
 
+//! The same for a run whose steps staleness made shorter; if it diverged, the
+//! limit is what there is to tell.
+inline void NoteShorterSteps(Report& report)
+{
+  if (report.outsideTheorem.empty() && report.StepFactor() < 1 &&
+      report.reason != StopReason::NonFinite)
+  {
+    report.outsideTheorem = "it covers plain steps of a fixed size, but "
+        "StalenessDamping() shortened some";
+  }
+}
+
 //! The user's topology; algorithms other than DASGD have no use for machines.
 template<typename AlgorithmType>
 Topology ChosenTopology(const CommonSettings& settings)
@@ -59,6 +71,27 @@ inline std::string WhyTopology(const Topology& chosen,
       (sizes.size() == 1 ? " machine of " : " machines of ") +
       (least < most ? std::to_string(least) + " to " : "") +
       std::to_string(most) + (most == 1 ? " rank" : " ranks");
+}
+
+/**
+ * How steps follow staleness: c and the rounds of StalenessResponse.
+ *
+ * The values of c are measured (doc/staleness.md): a policy that averages over
+ * gradients and looks ahead bears more staleness than single gradients do.
+ * AutoStep is chosen for the staleness to expect already.
+ */
+template<typename AlgorithmType>
+std::pair<double, double> ChooseResponse(const CommonSettings& settings,
+                                         const StepDescription& steps,
+                                         const bool autoStep,
+                                         const size_t ranks)
+{
+  if (!IsDasgd<AlgorithmType> || ranks == 1)
+    return { 0, 0 };
+  double damping = settings.StalenessDamping();
+  if (damping == Automatic)
+    damping = autoStep ? 0 : steps.looksAhead ? 6 : 3;
+  return { damping, steps.looksAhead ? settings.LookAhead() : 0 };
 }
 
 //! What a report says of the settings of a run.
@@ -106,12 +139,6 @@ Report Describe(
         (steps.plain || steps.fixed ? "" : " and ") +
         (steps.fixed ? "" : steps.decayPolicy);
   }
-  else if (settings.StalenessDamping() > 0 && ranks > 1)
-  {
-    report.outsideTheorem = "it covers plain steps of a fixed size, this run "
-        "has StalenessDamping()";
-  }
-  report.damping = settings.StalenessDamping();
   return report;
 }
 
@@ -141,11 +168,22 @@ std::string Complaint(
         ", but is one of DASGD; leave it at auto for " + AlgorithmType::Name() +
         ".";
   }
-  if (!IsDasgd<AlgorithmType> && settings.StalenessDamping() != 0)
+  for (const auto& [setting, value] : { std::make_pair("StalenessDamping()",
+      settings.StalenessDamping()), std::make_pair("LookAhead()",
+      settings.LookAhead()) })
   {
-    return "StalenessDamping() is " + report::Short(
-        settings.StalenessDamping()) + ", but is one of DASGD; leave it at 0 "
-        "for " + AlgorithmType::Name() + ".";
+    if (!IsDasgd<AlgorithmType> && value != Automatic)
+    {
+      return std::string(setting) + " is " + report::Short(value) + ", but is "
+          "one of DASGD; leave it at Automatic for " + AlgorithmType::Name() +
+          ".";
+    }
+  }
+  if (settings.LookAhead() > 0 && !steps.looksAhead)
+  {
+    return "LookAhead() is " + report::Short(settings.LookAhead()) + ", but "
+        "the update policy is " + steps.updatePolicy + ", which has no form "
+        "that looks ahead; leave it at Automatic.";
   }
   if (!IsDasgd<AlgorithmType> &&
       settings.ExchangeShare() != DefaultExchangeShare)

@@ -78,12 +78,12 @@ class FunctionSource : public MatrixSource<typename TypesType::ElemType>
   void Require(Handshake& handshake) const override;
   void AddTags(Checkpoint& about) const override;
 
-  void Prepare(const size_t ofRanks, const bool shortenAverages) override
+  void Prepare(const size_t ofRanks) override
   {
     gradient.zeros(iterate.n_rows, iterate.n_cols);
     if (!TypesType::vanilla && ofRanks > 1)
       scratch.set_size(iterate.n_rows, iterate.n_cols);
-    MakePolicies(ofRanks, shortenAverages);
+    MakePolicies();
   }
 
   std::uint64_t DrawSeed() override
@@ -146,14 +146,14 @@ class FunctionSource : public MatrixSource<typename TypesType::ElemType>
   }
 
   bool TakeStep(const size_t points,
-                const double scale,
+                const StepScale& scale,
                 ElemType* out,
                 ElemType* sum,
                 const ElemType*& update) override
   {
     if (ranks > 1)
       return step->ApplyAndShow(double(points), scale, out, sum, update);
-    return step->ApplyChecked(double(points), scale);
+    return step->ApplyChecked(double(points), scale.factor);
   }
 
   bool Step(const double points, const double scale) override
@@ -262,17 +262,20 @@ class FunctionSource : public MatrixSource<typename TypesType::ElemType>
 
  protected:
   //! Policies as the optimizer keeps them.
-  virtual void MakePolicies(const size_t ofRanks, const bool shortenAverages)
+  virtual void MakePolicies()
   {
     settings.template Instantiate<UpdateType, DecayType>(this->Rows(),
-        this->Cols(), ofRanks, shortenAverages);
+        this->Cols());
     UsePolicies(settings.state.update.template As<UpdateType>(),
         settings.state.decay.template As<DecayType>());
   }
 
   //! Take steps with these, which must outlive the source.
   void UsePolicies(UpdateType& update, DecayType& decay)
-  { step.emplace(optimizer, iterate, gradient, scratch, update, decay); }
+  {
+    step.emplace(optimizer, iterate, gradient, scratch,
+        settings.UpdatePolicy(), update, decay);
+  }
 
   //! The optimizer's attributes.
   SettingsType& settings;

@@ -21,6 +21,8 @@ StepDescription FunctionSource<TypesType>::Steps() const
   steps.decayPolicy = TypeName<typename TypesType::DecayPolicyType>();
   steps.plain = TypesType::plain;
   steps.fixed = TypesType::fixed;
+  steps.looksAhead = look_ahead::Exists<typename TypesType::UpdatePolicyType,
+      MatType>();
   steps.forgets = StepType::Forgets();
   steps.divided = ensmallen::dividesStep;
   steps.keepsLastObjective = ensmallen::keepsLastObjective;

@@ -24,6 +24,12 @@ namespace memory {
 template<typename PolicyType, size_t index>
 struct Member;
 
+//! The numbers of members that looking ahead needs; those that a checkpoint
+//! holds are numbered from 0 on.
+constexpr size_t FirstMoment = 100;
+constexpr size_t StepCount = 101;
+constexpr size_t Variance = 102;
+
 template<typename MemberType, typename MemberType::Type pointer>
 struct Opener
 {
@@ -49,7 +55,8 @@ struct Opener
   DASGD_MEMBER(POLICY, arma::fmat, INDEX, size_t, NAME)
 
 // The names are those of ensmallen 2.21 to 3.11.  Later ones may differ; there
-// policies start afresh, rather than that nothing compiles.
+// policies start afresh, and do not look ahead, rather than that nothing
+// compiles.
 #if ENS_VERSION_MAJOR == 2 || \
     (ENS_VERSION_MAJOR == 3 && ENS_VERSION_MINOR <= 11)
 DASGD_VECTOR(MomentumUpdate, 0, velocity)
@@ -66,6 +73,27 @@ DASGD_VECTOR(AMSGradUpdate, 2, vImproved)
 DASGD_NUMBER(AMSGradUpdate, 3, iteration)
 DASGD_VECTOR(RMSPropUpdate, 0, meanSquaredGradient)
 DASGD_VECTOR(AdaGradUpdate, 0, squaredGradient)
+
+DASGD_VECTOR(MomentumUpdate, FirstMoment, velocity)
+DASGD_VECTOR(NesterovMomentumUpdate, FirstMoment, velocity)
+DASGD_VECTOR(QHUpdate, FirstMoment, velocity)
+DASGD_VECTOR(YogiUpdate, FirstMoment, m)
+#define DASGD_CORRECTED_AVERAGE(POLICY) \
+  DASGD_VECTOR(POLICY, FirstMoment, m) \
+  DASGD_NUMBER(POLICY, StepCount, iteration)
+DASGD_CORRECTED_AVERAGE(AdamUpdate)
+DASGD_CORRECTED_AVERAGE(AdaMaxUpdate)
+DASGD_CORRECTED_AVERAGE(AMSGradUpdate)
+DASGD_CORRECTED_AVERAGE(NadamUpdate)
+DASGD_CORRECTED_AVERAGE(NadaMaxUpdate)
+DASGD_CORRECTED_AVERAGE(OptimisticAdamUpdate)
+DASGD_CORRECTED_AVERAGE(PadamUpdate)
+DASGD_CORRECTED_AVERAGE(QHAdamUpdate)
+DASGD_CORRECTED_AVERAGE(AdaBoundUpdate)
+DASGD_CORRECTED_AVERAGE(AMSBoundUpdate)
+DASGD_CORRECTED_AVERAGE(AdaBeliefUpdate)
+#undef DASGD_CORRECTED_AVERAGE
+DASGD_VECTOR(AdaBeliefUpdate, Variance, s)
 #endif
 
 #undef DASGD_NUMBER

@@ -11,7 +11,6 @@
 #include "common_settings.hpp"
 #include "ensmallen.hpp"
 #include "handshake.hpp"
-#include "policy_averages.hpp"
 
 namespace dasgd {
 
@@ -96,19 +95,10 @@ class Settings : public CommonSettings
   Settings(const Settings&) = default;
   Settings& operator=(const Settings&) = default;
 
-  /**
-   * Policies for an iterate of this type and shape, as ens::SGD keeps them.
-   *
-   * @param ranks How many there are.
-   * @param shorten See PolicyForRanks.
-   */
+  //! Policies for an iterate of this type and shape, as ens::SGD keeps them.
   template<typename InstUpdateType, typename InstDecayType>
-  void Instantiate(const size_t rows,
-                   const size_t cols,
-                   const size_t ranks,
-                   const bool shorten)
+  void Instantiate(const size_t rows, const size_t cols)
   {
-    UpdatePolicyType& chosen = forRanks.Choose(updatePolicy, ranks, shorten);
     // ens::SGD does not reset decay policies, whatever ResetPolicy() says.
     if (!state.decay.template Has<InstDecayType>())
     {
@@ -121,7 +111,7 @@ class Settings : public CommonSettings
       return;
     state.update.Clean();
     state.update.template Set<InstUpdateType>(
-        new InstUpdateType(chosen, rows, cols));
+        new InstUpdateType(updatePolicy, rows, cols));
     state.rows = rows;
     state.cols = cols;
   }
@@ -132,7 +122,6 @@ class Settings : public CommonSettings
 
   UpdatePolicyType updatePolicy;
   DecayPolicyType decayPolicy;
-  PolicyForRanks<UpdatePolicyType> forRanks;
   PolicyState state;
 };
 

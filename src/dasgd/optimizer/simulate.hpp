@@ -36,15 +36,13 @@ class SimulatedSource : public FunctionSource<TypesType>
   { }
 
  protected:
-  void MakePolicies(const size_t ranks, const bool shortenAverages) override
+  void MakePolicies() override
   {
-    update.emplace(forRanks.Choose(this->settings.UpdatePolicy(), ranks,
-        shortenAverages), this->Rows(), this->Cols());
+    update.emplace(this->settings.UpdatePolicy(), this->Rows(), this->Cols());
     this->UsePolicies(*update, decay);
   }
 
  private:
-  PolicyForRanks<typename TypesType::UpdatePolicyType> forRanks;
   std::optional<typename TypesType::UpdateType> update;
   DecayType& decay;
 };

@@ -18,6 +18,7 @@
 #include <cmath>
 #include <deque>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace dasgd {
@@ -70,7 +71,9 @@ class SimulatedTraining
     run.format = machine.format;
     run.seed = Seed();
     run.maxLead = settings.MaxLead();
-    run.damping = settings.StalenessDamping();
+    std::tie(run.damping, run.lookAhead) = ChooseResponse<AlgorithmType>(
+        settings, steps, automatic, Ranks());
+    damping = run.damping;
     run.share = overlap.used ? 1 : settings.ExchangeShare();
     run.overlap = overlap.used;
     auto simulation = Make(run);
@@ -163,7 +166,7 @@ class SimulatedTraining
     for (size_t i = 0; i < Ranks(); ++i)
     {
       TrainingSource<ElemType>& source = *sources[i];
-      source.Prepare(Ranks(), IsDasgd<AlgorithmType>);
+      source.Prepare(Ranks());
       // Each step counts once for the decay policy, which they share.
       source.SetOrder(Seed(), false, false);
       ranks.emplace_back(source);
@@ -283,6 +286,7 @@ class SimulatedTraining
     report.whyTopology = WhyTopology(ChosenTopology<AlgorithmType>(settings),
         topology, machine.Machines(Ranks()));
     report.overlap = overlap;
+    report.damping = damping;
     report.seconds = simulation.Seconds();
     report.stepSize = stepSize;
     report.autoStep = automatic;
@@ -306,6 +310,7 @@ class SimulatedTraining
       if constexpr (synchronous)
         report.stopText = simulation.Worker(stop->origin).Text();
     }
+    NoteShorterSteps(report);
     if (report.reason == StopReason::NonFinite && steps.Vanilla() &&
         smoothness == 0)
       EstimateAtStart();
@@ -364,6 +369,8 @@ class SimulatedTraining
   std::string smoothnessFrom;
 
   OverlapChoice overlap;
+  //! See ChooseResponse().
+  double damping = 0;
   //! Where the run began.
   std::vector<ElemType> begin;
   std::deque<RankTraining<ElemType>> ranks;

@@ -185,6 +185,8 @@ class Training
   std::uint64_t gradientsDropped = 0;
 
   OverlapChoice overlap;
+  //! See ChooseResponse().
+  double damping = 0;
   //! What this rank did, if it is to be recorded.
   std::unique_ptr<RankHistory> history;
   Outcome outcome;

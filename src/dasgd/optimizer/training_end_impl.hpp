@@ -111,6 +111,7 @@ void Training<AlgorithmType, ElemType>::GatherReport()
   report.whyTopology = WhyTopology(ChosenTopology<AlgorithmType>(*fixed),
       topology, machines);
   report.overlap = overlap;
+  report.damping = damping;
   report.threads = BlasThreads::InUse();
   report.objective = double(objective);
   report.stepSize = stepSize;
@@ -142,6 +143,7 @@ void Training<AlgorithmType, ElemType>::GatherReport()
   GatherCounts(report);
   if (outcome.stopped)
     PutStop(outcome.stop, report);
+  NoteShorterSteps(report);
   settings.history.clear();
   if (history)
     GatherHistory(comm, *history, settings.history, report);

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <iostream>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 namespace dasgd {
@@ -51,7 +52,7 @@ void Training<AlgorithmType, ElemType>::Prepare()
     last.swap(settings.history);
     fixed.emplace(settings);
     last.swap(settings.history);
-    source.Prepare(comm.Size(), IsDasgd<AlgorithmType>);
+    source.Prepare(comm.Size());
     // To say what was wrong if the run diverges; large models do without.
     if (steps.Vanilla() && settings.smoothness == 0 && comm.Rank() == 0 &&
         !settings.UsesAutoStep() && elements <= (size_t(1) << 22))
@@ -330,7 +331,9 @@ void Training<AlgorithmType, ElemType>::Run()
   run.seed = keeper.About().seed;
   run.staleness = keeper.About().staleness;
   run.maxLead = fixed->maxLead;
-  run.damping = fixed->stalenessDamping;
+  std::tie(run.damping, run.lookAhead) = ChooseResponse<AlgorithmType>(*fixed,
+      steps, fixed->UsesAutoStep(), comm.Size());
+  damping = run.damping;
   // A thread takes little from computing.
   run.share = overlap.used ? 1 : fixed->exchangeShare;
   outcome = Outcome();

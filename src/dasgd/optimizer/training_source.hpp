@@ -29,6 +29,8 @@ struct StepDescription
   //! Is the update policy the paper's?  And the step of a fixed size?
   bool plain = true;
   bool fixed = true;
+  //! Does the update policy have a form that looks ahead?
+  bool looksAhead = false;
   //! Does the update policy have state that a checkpoint does not hold?
   bool forgets = false;
   //! Does this version of ensmallen divide the step by the points of a batch?
@@ -65,8 +67,8 @@ class TrainingSource : public GradientSource<ElemType>
   //! What must be the same when a training is resumed.
   virtual void AddTags(Checkpoint& about) const = 0;
 
-  //! Memory for the gradient, and policies for that many ranks.
-  virtual void Prepare(size_t ranks, bool shortenAverages) = 0;
+  //! Memory and policies for one of that many ranks.
+  virtual void Prepare(size_t ranks) = 0;
   //! A random number of the program's own.
   virtual std::uint64_t DrawSeed() = 0;
   //! See TakeFingerprint().

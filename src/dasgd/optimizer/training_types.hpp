@@ -60,8 +60,8 @@ struct TrainingTypes
 
   using CallbacksType = Callbacks<OptimizerType, FunctionType,
       CallbackTypes...>;
-  using StepType = UpdateStep<OptimizerType, MatType, UpdateType, DecayType,
-      vanilla>;
+  using StepType = UpdateStep<OptimizerType, MatType, UpdatePolicyType,
+      DecayPolicyType, vanilla>;
 
   //! The same checks as in ens::SGD.
   static void Check()

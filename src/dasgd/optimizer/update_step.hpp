@@ -10,8 +10,9 @@
 
 #include "../core/vector_ops.hpp"
 #include "../wire/checkpoint.hpp"
+#include "../run/gradient_source.hpp"
 #include "ensmallen.hpp"
-#include "policy_memory.hpp"
+#include "look_ahead.hpp"
 
 #include <algorithm>
 
@@ -22,32 +23,38 @@ namespace dasgd {
  *
  * @tparam OptimizerType Where StepSize() is read, at each step: callbacks may
  *     change it.
- * @tparam UpdateType Instantiated update policy.
- * @tparam DecayType Instantiated decay policy.
+ * @tparam UpdatePolicyType Update policy, as in ens::SGD.
+ * @tparam DecayPolicyType Decay policy, likewise.
  * @tparam vanilla Is the update policy the paper's, without decay?
  */
 template<typename OptimizerType,
          typename MatType,
-         typename UpdateType,
-         typename DecayType,
+         typename UpdatePolicyType,
+         typename DecayPolicyType,
          bool vanilla>
 class UpdateStep
 {
  public:
   using ElemType = typename MatType::elem_type;
+  using UpdateType = typename UpdatePolicyType::template Policy<MatType,
+      MatType>;
+  using DecayType = typename DecayPolicyType::template Policy<MatType, MatType>;
 
   //! @param scratch For policies other than the paper's, to form an update in
   //!     while all links are busy.
+  //! @param parameters What the update policy was made of.
   UpdateStep(OptimizerType& optimizer,
              MatType& iterate,
              MatType& gradient,
              MatType& scratch,
+             const UpdatePolicyType& parameters,
              UpdateType& updatePolicy,
              DecayType& decayPolicy) :
       optimizer(optimizer),
       iterate(iterate),
       gradient(gradient),
       scratch(scratch),
+      parameters(parameters),
       updatePolicy(updatePolicy),
       decayPolicy(decayPolicy)
   { }
@@ -111,7 +118,7 @@ class UpdateStep
    * @return False if the gradient or the update is not finite.
    */
   bool ApplyAndShow(const double points,
-                    const double scale,
+                    const StepScale& scale,
                     ElemType* out,
                     ElemType* sum,
                     const ElemType*& update)
@@ -119,7 +126,7 @@ class UpdateStep
     const size_t elements = iterate.n_elem;
     if constexpr (vanilla)
     {
-      const ElemType by = ElemType(scale * ensmallen::Step(
+      const ElemType by = ElemType(scale.factor * ensmallen::Step(
           optimizer.StepSize(), points));
       update = nullptr;
       if (sum)
@@ -148,7 +155,9 @@ class UpdateStep
       }
       update = out;
       std::memcpy(out, iterate.memptr(), elements * sizeof(ElemType));
-      Apply(points, scale);
+      look_ahead::Update(parameters, updatePolicy, iterate, scale.factor *
+          ensmallen::Step(optimizer.StepSize(), points), gradient,
+          scale.lookAhead);
       if (!AllFinite(iterate.memptr(), elements))
       {
         std::memcpy(iterate.memptr(), out, elements * sizeof(ElemType));
@@ -236,6 +245,7 @@ class UpdateStep
   MatType& iterate;
   MatType& gradient;
   MatType& scratch;
+  const UpdatePolicyType& parameters;
   UpdateType& updatePolicy;
   DecayType& decayPolicy;
 };

@@ -47,8 +47,10 @@ struct RankReport : Traffic
   //! How often this rank paused for such neighbours, and for how long.
   std::uint64_t pauses = 0;
   double secondsAhead = 0;
-  //! Of each own gradient, what staleness left of its step; in all.
+  //! Of each own gradient, what staleness left of its step, and by how many
+  //! rounds it looked ahead; in all.
   double stepFactors = 0;
+  double lookAheads = 0;
   //! Vectors held besides iterate and gradient: at most, and what bounds them.
   std::uint64_t peakVectors = 0;
   std::uint64_t vectorBound = 0;

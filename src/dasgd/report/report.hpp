@@ -97,8 +97,8 @@ class Report
   //! What a step of 1 is to the mean over points: 1, or the size of a batch
   //! where ensmallen's steps are along the sum over the batch.
   double stepScale = 1;
-  //! From which staleness on, in multiples of the number of other ranks, steps
-  //! got smaller (0: they did not).
+  //! Steps were multiplied by this divided by 1 + S, where that is below 1, for
+  //! a staleness of S (0: they were not).
   double damping = 0;
   //! Smoothness L of the mean over points (0: not known), and how it is known.
   double smoothness = 0;
@@ -134,6 +134,10 @@ class Report
   std::string Advice() const;
   //! What staleness left of steps, on average; 1 if it left them as they were.
   double StepFactor() const;
+  //! By how many rounds momentum looked ahead, on average; 0 if it did not.
+  double LookAhead() const;
+  //! How old gradients of other ranks were on average, in updates.
+  double Age() const;
   //! Largest difference between replicas before the last copy.
   double Deviation() const;
   //! Did ranks wait for the slowest for much of the time?

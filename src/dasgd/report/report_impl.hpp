@@ -97,6 +97,31 @@ DASGD_INLINE double Report::StepFactor() const
   return (damping > 0 && steps > 0) ? factors / double(steps) : 1;
 }
 
+DASGD_INLINE double Report::LookAhead() const
+{
+  double rounds = 0;
+  std::uint64_t steps = 0;
+  for (const RankReport& rank : ranks)
+  {
+    rounds += rank.lookAheads;
+    steps += rank.computed;
+  }
+  return (steps > 0) ? rounds / double(steps) : 0;
+}
+
+DASGD_INLINE double Report::Age() const
+{
+  std::uint64_t sum = 0, measured = 0;
+  for (const RankReport& rank : ranks)
+  {
+    // Each rank has measured its own gradients, too, and they are not stale.
+    sum += rank.staleness.Sum();
+    measured += rank.staleness.Measured() - std::min(rank.computed,
+        rank.staleness.Measured());
+  }
+  return (measured > 0) ? double(sum) / double(measured) : 0;
+}
+
 DASGD_INLINE double Report::Deviation() const
 {
   double largest = 0;

@@ -63,6 +63,7 @@ DASGD_INLINE void WriteStep(const Report& report, JsonWriter<true>& out)
   out.Field("step_size", report.stepSize);
   out.Field("staleness_damping", report.damping);
   out.Field("step_factor", report.StepFactor());
+  out.Field("look_ahead", report.LookAhead());
   out.Field("auto_step", report.autoStep);
   out.Name("smoothness");
   out.ValueIf(report.smoothness > 0, report.smoothness);

@@ -246,11 +246,17 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
     out << "ranks paused " << pauses << " times, " << Short(paused) << " s in "
         << "all, for neighbours that were MaxLead() gradients behind\n";
   }
-  if (report.damping > 0 && report.ranks.size() > 1)
+  const std::string age = " on average, since gradients were " +
+      Short(report.Age()) + " updates old";
+  if (report.StepFactor() < 1)
   {
-    out << "steps were " << Short(report.StepFactor()) << " of their size on "
-        << "average, since they are smaller where staleness exceeds "
-        << Short(report.damping * double(report.ranks.size() - 1)) << "\n";
+    out << "steps were shortened to " << Short(report.StepFactor()) << age
+        << "\n";
+  }
+  if (report.LookAhead() > 0)
+  {
+    out << "the update policy looked ahead by " << Short(report.LookAhead())
+        << " rounds" << age << "\n";
   }
   if (discarded > 0)
   {

@@ -16,6 +16,15 @@
 
 namespace dasgd {
 
+//! How a step follows the staleness of gradients.
+struct StepScale
+{
+  //! What the step size is multiplied by.
+  double factor = 1;
+  //! Rounds of its rank by which the update policy looks ahead; 0: it does not.
+  double lookAhead = 0;
+};
+
 /**
  * All that belongs to the user: function, update policy and callbacks.  So that
  * algorithms are compiled once, whatever those are, they reach them through
@@ -46,14 +55,14 @@ class GradientSource
    * stands.
    *
    * @param points Of the gradient.
-   * @param scale What the step size is to be multiplied by.
+   * @param scale How the step follows staleness.
    * @param out Where the update is to stand, or null.
    * @param sum If not null, it may be added to this instead; `update` is null
    *     then.
    * @return False if the gradient or the update is not finite.
    */
   virtual bool TakeStep(size_t points,
-                        double scale,
+                        const StepScale& scale,
                         ElemType* out,
                         ElemType* sum,
                         const ElemType*& update) = 0;

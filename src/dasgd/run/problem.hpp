@@ -79,7 +79,7 @@ class Problem
   }
 
   //! Apply the update of the last gradient; see GradientSource.
-  bool TakeStep(const double scale,
+  bool TakeStep(const StepScale& scale,
                 ElemType* out,
                 ElemType* sum,
                 const ElemType*& update)

@@ -1,0 +1,373 @@
+/**
+ * @file look_ahead_test.cpp
+ *
+ * Policies that look ahead: their algebra against formulas written out here,
+ * and how far they look.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include <dasgd/optimizer/simulate.hpp>
+
+#include "probe.hpp"
+
+#include "catch.hpp"
+
+#include <cmath>
+#include <sstream>
+
+using namespace tests;
+
+namespace {
+
+constexpr size_t elements = 5;
+constexpr size_t steps = 12;
+constexpr double stepSize = 0.07;
+
+//! Some gradients.
+std::vector<arma::mat> Gradients()
+{
+  dasgd::Random random(5);
+  std::vector<arma::mat> all(steps, arma::mat(elements, 1));
+  for (arma::mat& gradient : all)
+  {
+    for (double& value : gradient)
+      value = random.Uniform(-1, 1.5);
+  }
+  return all;
+}
+
+//! What a policy that looks ahead by so many rounds does to zeros, step by
+//! step; 0 rounds is the policy itself.
+template<typename UpdatePolicyType>
+std::vector<arma::mat> Path(UpdatePolicyType parameters, const double rounds)
+{
+  typename UpdatePolicyType::template Policy<arma::mat, arma::mat> policy(
+      parameters, elements, 1);
+  std::vector<arma::mat> path;
+  arma::mat iterate(elements, 1, arma::fill::zeros);
+  for (const arma::mat& gradient : Gradients())
+  {
+    dasgd::look_ahead::Update(parameters, policy, iterate, stepSize, gradient,
+        rounds);
+    path.push_back(iterate);
+  }
+  return path;
+}
+
+//! The same by a formula: what a step subtracts, of the gradient and the number
+//! of steps with this one.
+template<typename FormulaType>
+std::vector<arma::mat> PathBy(FormulaType&& formula)
+{
+  std::vector<arma::mat> path;
+  arma::mat iterate(elements, 1, arma::fill::zeros);
+  for (const arma::mat& gradient : Gradients())
+  {
+    iterate -= formula(gradient, double(path.size() + 1));
+    path.push_back(iterate);
+  }
+  return path;
+}
+
+void CheckEqual(const std::vector<arma::mat>& path,
+                const std::vector<arma::mat>& expected)
+{
+  for (size_t i = 0; i < steps; ++i)
+  {
+    INFO("step " << i);
+    // Rounding of a few operations on numbers around 1.
+    CHECK(arma::abs(path[i] - expected[i]).max() < 1e-12);
+  }
+}
+
+/**
+ * A policy with an average that is corrected for its beginning with zeros.
+ *
+ * @param denominator What the mean is divided by, of the gradient, the mean
+ *     (not corrected) and the number of steps.
+ */
+template<typename DenominatorType>
+std::vector<arma::mat> AveragedPath(const double beta1,
+                                    const double rounds,
+                                    DenominatorType&& denominator)
+{
+  arma::mat mean(elements, 1, arma::fill::zeros);
+  return PathBy([&](const arma::mat& gradient, const double t)
+  {
+    mean = beta1 * mean + (1 - beta1) * gradient;
+    const double left = std::pow(beta1, rounds);
+    const arma::mat ahead = left * mean / (1 - std::pow(beta1, t)) +
+        (1 - left) * gradient;
+    return arma::mat(stepSize * ahead / denominator(gradient, mean, t));
+  });
+}
+
+} // namespace
+
+TEST_CASE("Momentum looks ahead by any number of rounds, and one round is "
+    "Nesterov's", "[ahead]")
+{
+  const double momentum = 0.8;
+  for (const double rounds : { 0.0, 0.5, 1.0, 2.0, 3.7 })
+  {
+    INFO("rounds " << rounds);
+    arma::mat velocity(elements, 1, arma::fill::zeros);
+    const std::vector<arma::mat> expected = PathBy([&](
+        const arma::mat& gradient, double)
+    {
+      velocity = momentum * velocity + gradient;
+      const double left = std::pow(momentum, rounds);
+      return arma::mat(stepSize * (left * velocity + (1 - left) /
+          (1 - momentum) * gradient));
+    });
+    CheckEqual(Path(ens::MomentumUpdate(momentum), rounds), expected);
+    // Nesterov's looks ahead by one round in any case.
+    if (rounds >= 1)
+      CheckEqual(Path(ens::NesterovMomentumUpdate(momentum), rounds), expected);
+  }
+  CheckEqual(Path(ens::MomentumUpdate(momentum), 1),
+      Path(ens::NesterovMomentumUpdate(momentum), 0));
+  // Far ahead, nothing is left of the velocity but its length.
+  CheckEqual(Path(ens::QHUpdate(0, momentum), 2),
+      Path(ens::QHUpdate(0, momentum), 0));
+  // QH weighs its velocity by v, and its gradient by what is left.
+  CheckEqual(Path(ens::QHUpdate(0.9, momentum), 2),
+      Path(ens::QHUpdate(0.9 * momentum * momentum, momentum), 0));
+}
+
+TEST_CASE("Adam and its siblings look ahead", "[ahead]")
+{
+  const double beta1 = 0.8, beta2 = 0.95, epsilon = 1e-4;
+  for (const double rounds : { 0.0, 1.0, 2.5 })
+  {
+    INFO("rounds " << rounds);
+    arma::mat square(elements, 1, arma::fill::zeros);
+    const auto meanSquare = [&](const arma::mat& g, const arma::mat&, double t)
+    {
+      square = beta2 * square + (1 - beta2) * arma::square(g);
+      return arma::mat((arma::sqrt(square) + epsilon) /
+          std::sqrt(1 - std::pow(beta2, t)));
+    };
+    CheckEqual(Path(ens::AdamUpdate(epsilon, beta1, beta2), rounds),
+        AveragedPath(beta1, rounds, meanSquare));
+
+    square.zeros();
+    arma::mat largest = square;
+    CheckEqual(Path(ens::AMSGradUpdate(epsilon, beta1, beta2), rounds),
+        AveragedPath(beta1, rounds, [&](const arma::mat& g, const arma::mat&,
+        double t)
+    {
+      square = beta2 * square + (1 - beta2) * arma::square(g);
+      largest = arma::max(largest, square);
+      return arma::mat((arma::sqrt(largest) + epsilon) /
+          std::sqrt(1 - std::pow(beta2, t)));
+    }));
+
+    square.zeros();
+    CheckEqual(Path(ens::AdaMaxUpdate(epsilon, beta1, beta2), rounds),
+        AveragedPath(beta1, rounds, [&](const arma::mat& g, const arma::mat&,
+        double)
+    {
+      square = arma::max(beta2 * square, arma::abs(g));
+      return arma::mat(square + epsilon);
+    }));
+
+    // The variance around the mean, whatever is looked ahead.
+    square.zeros();
+    CheckEqual(Path(ens::AdaBeliefUpdate(epsilon, beta1, beta2), rounds),
+        AveragedPath(beta1, rounds, [&](const arma::mat& g,
+        const arma::mat& mean, double t)
+    {
+      square = beta2 * square + (1 - beta2) * arma::square(g - mean) + epsilon;
+      return arma::mat(arma::sqrt(square / (1 - std::pow(beta2, t))) + epsilon);
+    }));
+
+    // What QHAdam does with a smaller weight of its mean.
+    CheckEqual(Path(ens::QHAdamUpdate(epsilon, beta1, beta2, 0.7, 1), rounds),
+        Path(ens::QHAdamUpdate(epsilon, beta1, beta2,
+        0.7 * std::pow(beta1, rounds), 1), 0));
+  }
+}
+
+namespace {
+
+//! After steps that look ahead, a policy goes on as if it had not.
+template<typename UpdatePolicyType>
+void CheckMemory(UpdatePolicyType parameters)
+{
+  INFO(dasgd::TypeName<UpdatePolicyType>());
+  CHECK(dasgd::look_ahead::Exists<UpdatePolicyType, arma::mat>());
+  CHECK(dasgd::look_ahead::Exists<UpdatePolicyType, arma::fmat>());
+  using PolicyType = typename UpdatePolicyType::template Policy<arma::mat,
+      arma::mat>;
+  // Two of them, since some policies change what they are made of.
+  UpdatePolicyType same = parameters;
+  PolicyType plain(parameters, elements, 1), ahead(same, elements, 1);
+  arma::mat first(elements, 1, arma::fill::zeros), second = first;
+  bool differed = false;
+  for (const arma::mat& gradient : Gradients())
+  {
+    plain.Update(first, stepSize, gradient);
+    dasgd::look_ahead::Update(same, ahead, second, stepSize, gradient, 3);
+    differed = differed || arma::abs(first - second).max() > 1e-3;
+  }
+  CHECK(differed);
+  // OptimisticAdam remembers its last step, too, which was another one.
+  const size_t forget = std::is_same<UpdatePolicyType,
+      ens::OptimisticAdamUpdate>::value ? 1 : 0;
+  for (size_t i = 0; i < forget + 1; ++i)
+  {
+    first.zeros();
+    second.zeros();
+    plain.Update(first, stepSize, Gradients()[i]);
+    ahead.Update(second, stepSize, Gradients()[i]);
+  }
+  CHECK(arma::abs(first - second).max() < 1e-12);
+}
+
+//! A policy of a user's own that can look ahead.
+struct OwnUpdate
+{
+  double farthest = 0;
+
+  template<typename MatType, typename GradType>
+  struct Policy
+  {
+    OwnUpdate& parent;
+    Policy(OwnUpdate& parent, size_t, size_t) : parent(parent) { }
+    void Update(MatType& iterate, const double step, const GradType& gradient)
+    { iterate -= step * gradient; }
+    void Update(MatType& iterate,
+                const double step,
+                const GradType& gradient,
+                const double rounds)
+    {
+      parent.farthest = std::max(parent.farthest, rounds);
+      iterate -= step * gradient;
+    }
+  };
+};
+
+} // namespace
+
+TEST_CASE("Looking ahead leaves what a policy remembers as it is", "[ahead]")
+{
+  CheckMemory(ens::MomentumUpdate(0.9));
+  CheckMemory(ens::NesterovMomentumUpdate(0.9));
+  CheckMemory(ens::QHUpdate(0.8, 0.9));
+  CheckMemory(ens::AdamUpdate());
+  CheckMemory(ens::AdaMaxUpdate());
+  CheckMemory(ens::AMSGradUpdate());
+  CheckMemory(ens::NadamUpdate());
+  CheckMemory(ens::NadaMaxUpdate());
+  CheckMemory(ens::OptimisticAdamUpdate());
+  CheckMemory(ens::PadamUpdate());
+  CheckMemory(ens::QHAdamUpdate());
+  CheckMemory(ens::AdaBoundUpdate());
+  CheckMemory(ens::AMSBoundUpdate());
+  CheckMemory(ens::AdaBeliefUpdate());
+  CheckMemory(ens::YogiUpdate());
+  CHECK(!dasgd::look_ahead::Exists<ens::SWATSUpdate, arma::mat>());
+  CHECK(!dasgd::look_ahead::Exists<ens::VanillaUpdate, arma::mat>());
+  CHECK(!dasgd::look_ahead::Exists<ens::RMSPropUpdate, arma::mat>());
+  CHECK(dasgd::look_ahead::Exists<OwnUpdate, arma::mat>());
+}
+
+TEST_CASE("Ranks in lockstep take the steps of the formula", "[ahead]")
+{
+  if (Ranks() > 1)
+    return; // It would be the same on each.
+  // Equal ranks, on a network that takes less than a gradient: a rank computes
+  // on all of its own updates, and on those of others up to the round before.
+  const size_t ranks = 4, rounds = 9;
+  const double momentum = 0.7, ahead = 2, step = 0.05, start = 3;
+  std::vector<double> velocity(ranks, 0), own(ranks, start), last(ranks, 0);
+  for (size_t round = 0; round < rounds; ++round)
+  {
+    std::vector<double> update(ranks);
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      // Of x^2 / 2.
+      const double gradient = own[i];
+      velocity[i] = momentum * velocity[i] + gradient;
+      const double left = std::pow(momentum, ahead);
+      update[i] = step * (left * velocity[i] + (1 - left) / (1 - momentum) *
+          gradient);
+    }
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      own[i] -= update[i];
+      for (size_t j = 0; j < ranks; ++j)
+        own[i] -= (j == i) ? 0 : last[j];
+    }
+    last = update;
+  }
+  double expected = own[0];
+  for (size_t j = 1; j < ranks; ++j)
+    expected -= last[j];
+
+  struct Parabola
+  {
+    size_t NumFunctions() const { return ranks * rounds; }
+    void Shuffle() { }
+    double Evaluate(const arma::mat& x, size_t, size_t)
+    { return x[0] * x[0] / 2; }
+    void Gradient(const arma::mat& x, size_t, arma::mat& gradient, size_t)
+    { gradient = x; }
+  };
+  dasgd::SimMachine machine;
+  machine.computeSeconds.assign(ranks, 1e-3);
+  machine.link = [](size_t, size_t)
+  {
+    dasgd::SimLink link;
+    link.latency = 1e-4;
+    return link;
+  };
+  std::vector<Parabola> functions(ranks);
+  arma::mat iterate(1, 1, arma::fill::value(start));
+  dasgd::MomentumSGD optimizer(step, 1, ranks * rounds, -1, false,
+      ens::MomentumUpdate(momentum));
+  optimizer.Topology() = "complete";
+  optimizer.LookAhead() = ahead;
+  optimizer.StalenessDamping() = 0;
+  dasgd::Simulate(optimizer, functions, iterate, machine);
+  CHECK(iterate[0] == Approx(expected).epsilon(1e-12));
+  CHECK(optimizer.Report().LookAhead() == ahead);
+}
+
+TEST_CASE("How far policies look ahead follows staleness", "[ahead]")
+{
+  for (const double rounds : { dasgd::Automatic, 0.0, 1.5 })
+  {
+    Probe probe(64 * Ranks(), 4);
+    arma::mat iterate(4, 1, arma::fill::ones);
+    dasgd::Adam optimizer(MeanStep(0.01, 4), 4, 0.9, 0.999, 1e-8,
+        4 * 64 * Ranks(), -1);
+    optimizer.LookAhead() = rounds;
+    optimizer.Optimize(probe, iterate);
+    CHECK(Same(iterate));
+    const dasgd::Report& report = optimizer.Report();
+    std::ostringstream text;
+    text << report;
+    const bool said = text.str().find("looked ahead by") != std::string::npos;
+    CHECK(said == (Ranks() > 1 && rounds != 0));
+    if (Ranks() == 1 || rounds == 0)
+      CHECK(report.LookAhead() == 0);
+    else if (rounds == dasgd::Automatic)
+      CHECK(report.LookAhead() > 1);
+    else
+      CHECK(report.LookAhead() == rounds);
+  }
+}
+
+TEST_CASE("A policy of the user's own is told how far to look, if it asks",
+    "[ahead]")
+{
+  Probe probe(16 * Ranks(), 4);
+  arma::mat iterate(4, 1, arma::fill::ones);
+  dasgd::DASGD<OwnUpdate> optimizer(MeanStep(0.01, 4), 4, 16 * Ranks(), -1);
+  optimizer.LookAhead() = 2.5;
+  optimizer.Optimize(probe, iterate);
+  CHECK(Same(iterate));
+  CHECK(optimizer.UpdatePolicy().farthest == (Ranks() > 1 ? 2.5 : 0));
+}
