@@ -43,6 +43,8 @@ struct Options
         topology = argv[++i];
       else if (name == "--epochs" && i + 1 < argc)
         this->epochs = Number(name, argv[++i]);
+      else if (name == "--seed" && i + 1 < argc)
+        arma::arma_rng::set_seed(Number(name, argv[++i]));
       else if (name == "--points" && i + 1 < argc)
         this->points = Number(name, argv[++i]);
       else
@@ -50,8 +52,8 @@ struct Options
         throw std::invalid_argument("'" + name + "' is not known or lacks its "
             "value; known are --topology T (complete, ring, exponential, "
             "mesh:RxC, tree:K, graph:0-1,1-2, file:PATH), --epochs N, "
-            "--points N (to train with), --hash (each rank prints a hash of "
-            "its model)");
+            "--points N (to train with), --seed N (of random numbers), --hash "
+            "(each rank prints a hash of its model)");
       }
     }
   }

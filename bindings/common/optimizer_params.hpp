@@ -41,13 +41,13 @@ PARAM_STRING_IN("overlap", "Exchange gradients in a thread while others are "
 PARAM_DOUBLE_IN("exchange_share", "Share of its time that a process may spend "
     "on exchanging gradients; where that costs more, it sums up to 8 gradients "
     "and sends them together.  With 1 it never waits to send.", "", 0.1);
-PARAM_STRING_IN("staleness_damping", "Shorter steps where gradients are stale: "
-    "a step whose gradient is S updates old is multiplied by this number divided "
-    "by 1 + S, if that is below 1.  'auto' is 3 for --update sgd and 6 "
-    "otherwise; 0 is off.", "", "auto");
-PARAM_STRING_IN("look_ahead", "With several processes, momentum and the mean of "
-    "Adam look ahead by so many rounds, to where the model will be when their "
-    "update is applied; 'auto' is by staleness, 0 is off.", "", "auto");
+PARAM_STRING_IN("staleness_damping", "Shorter steps where gradients are "
+    "stale: a step whose gradient is S updates old is multiplied by this "
+    "number divided by 1 + S, if that is below 1.  'auto' is 3, or 6 where "
+    "--look_ahead is in use; 0 is off.", "", "auto");
+PARAM_STRING_IN("look_ahead", "With several processes, momentum and the mean "
+    "of Adam look ahead by so many rounds, to where the model will be when "
+    "their update is applied; 'auto' is by staleness, 0 is off.", "", "auto");
 PARAM_STRING_IN("wire_format", "Encoding of updates: 'exact', 'float32', "
     "'bfloat16' or 'topk:FRACTION'.  The short ones round, and send the "
     "rounding error later.", "", "exact");

@@ -16,8 +16,8 @@
 namespace dasgd {
 namespace study {
 
-//! What an algorithm can take in place of plain steps: the end of its name, what
-//! is added to its label and its note, and its step sizes by those of SGD.
+//! What an algorithm can take in place of plain steps: the end of its name,
+//! what is added to its label and its note, and its step sizes by those of SGD.
 struct UpdatePolicy
 {
   std::string name;

@@ -168,8 +168,9 @@ class PageMaker
     pairs.emplace_back("choice of steps", std::string("a step is along the "
         "mean gradient of a batch; ") + (settings.steps.size() == 1 ? "it was "
         "given (a tenth of it with momentum, a hundredth with Adam and "
-        "RMSProp), and nothing else was tried" : "each algorithm tried every step size once "
-        "on the validation points, and those up to twice as slow as the best with " +
+        "RMSProp), and nothing else was tried" : "each algorithm tried every "
+        "step size once on the validation points, and those up to twice as "
+        "slow as the best with " +
         Counted(settings.tuningSeeds, "seed") + "; the least median time to "
         "the target won; where that was the smallest or the largest step, "
         "smaller or larger ones were tried, too; none of these runs counts"));

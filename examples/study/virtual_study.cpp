@@ -263,7 +263,12 @@ void Play(const Options& options,
   const auto with = [&](auto optimizer)
   { Play(options, data, run, optimizer); };
   if (run.algorithm == "DASGD" || run.algorithm == "ens::SGD")
-    with(dasgd::DASGD<>());
+  {
+    // Each step that is tried is meant as it is.
+    dasgd::DASGD<> optimizer;
+    optimizer.StalenessDamping() = 0;
+    with(optimizer);
+  }
   else if (run.algorithm == "AllreduceSGD")
     with(dasgd::AllreduceSGD<>());
   else if (run.algorithm == "LocalSGD")

@@ -238,6 +238,8 @@ int main(int argc, char** argv)
   // direction.
   dasgd::DASGD<> optimizer(0.003 / (dasgd::ensmallen::dividesStep ? 1.0 : double(batchSize)), batchSize, 0,
       -1);
+  // What a run ends with must not depend on how it was disturbed.
+  optimizer.StalenessDamping() = 0;
   if (way == "check" && argc == 3)
     return Check(argv[2]);
   if (way == "train" && argc == 7)

@@ -148,6 +148,7 @@ int Program(const size_t points, Marks& marks, const size_t ranks)
   {
     cli::OnAllRanks([]() { });
     DASGD<> optimizer(1, 1, points, -1);
+    optimizer.StalenessDamping() = 0; // Sums are whole numbers.
     Train(optimizer, marks, ranks);
     cli::OnAllRanks([]()
     {
@@ -258,6 +259,7 @@ int main(int argc, char** argv)
 
   // Step 1 along the sum over a batch of 1: whole numbers all along.
   dasgd::DASGD<> optimizer(1, 1, points, -1);
+  optimizer.StalenessDamping() = 0; // Sums are whole numbers.
   optimizer.Topology() = argv[2];
   optimizer.RecordHistory() = is("history");
   if (is("dynamic"))

@@ -449,7 +449,7 @@ TEST_CASE("Settings that make no sense are refused", "[errors]")
   CheckMistake([](Endless& run) { run.optimizer.LookAhead() = -2; },
       { "LookAhead()", "-2" });
   CheckMistake([](Endless& run) { run.optimizer.LookAhead() = 2; },
-      { "LookAhead() is 2", "VanillaUpdate", "leave it at Automatic" });
+      { "LookAhead() is 2", "VanillaUpdate", "leave it at dasgd::Automatic" });
   CheckMistake([](Endless& run) { run.optimizer.Smoothness() = -1; },
       { "Smoothness()", "-1" });
   CheckMistake([](Endless& run) { run.iterate.reset(); }, { "iterate" });

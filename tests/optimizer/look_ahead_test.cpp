@@ -127,9 +127,6 @@ TEST_CASE("Momentum looks ahead by any number of rounds, and one round is "
   }
   CheckEqual(Path(ens::MomentumUpdate(momentum), 1),
       Path(ens::NesterovMomentumUpdate(momentum), 0));
-  // Far ahead, nothing is left of the velocity but its length.
-  CheckEqual(Path(ens::QHUpdate(0, momentum), 2),
-      Path(ens::QHUpdate(0, momentum), 0));
   // QH weighs its velocity by v, and its gradient by what is left.
   CheckEqual(Path(ens::QHUpdate(0.9, momentum), 2),
       Path(ens::QHUpdate(0.9 * momentum * momentum, momentum), 0));
@@ -138,6 +135,9 @@ TEST_CASE("Momentum looks ahead by any number of rounds, and one round is "
 TEST_CASE("Adam and its siblings look ahead", "[ahead]")
 {
   const double beta1 = 0.8, beta2 = 0.95, epsilon = 1e-4;
+  // A variance without memory is left alone.
+  CheckEqual(Path(ens::AdaBeliefUpdate(epsilon, beta1, 0), 2),
+      Path(ens::AdaBeliefUpdate(epsilon, beta1, 0), 0));
   for (const double rounds : { 0.0, 1.0, 2.5 })
   {
     INFO("rounds " << rounds);
@@ -225,6 +225,12 @@ void CheckMemory(UpdatePolicyType parameters)
   CHECK(arma::abs(first - second).max() < 1e-12);
 }
 
+//! Momentum by another name.
+struct DerivedUpdate : ens::MomentumUpdate
+{
+  using ens::MomentumUpdate::MomentumUpdate;
+};
+
 //! A policy of a user's own that can look ahead.
 struct OwnUpdate
 {
@@ -267,6 +273,7 @@ TEST_CASE("Looking ahead leaves what a policy remembers as it is", "[ahead]")
   CheckMemory(ens::AMSBoundUpdate());
   CheckMemory(ens::AdaBeliefUpdate());
   CheckMemory(ens::YogiUpdate());
+  CheckMemory(DerivedUpdate(0.9));
   CHECK(!dasgd::look_ahead::Exists<ens::SWATSUpdate, arma::mat>());
   CHECK(!dasgd::look_ahead::Exists<ens::VanillaUpdate, arma::mat>());
   CHECK(!dasgd::look_ahead::Exists<ens::RMSPropUpdate, arma::mat>());
@@ -351,6 +358,7 @@ TEST_CASE("How far policies look ahead follows staleness", "[ahead]")
     text << report;
     const bool said = text.str().find("looked ahead by") != std::string::npos;
     CHECK(said == (Ranks() > 1 && rounds != 0));
+    CHECK(report.damping == (Ranks() == 1 ? 0 : rounds == 0 ? 3 : 6));
     if (Ranks() == 1 || rounds == 0)
       CHECK(report.LookAhead() == 0);
     else if (rounds == dasgd::Automatic)
@@ -370,4 +378,51 @@ TEST_CASE("A policy of the user's own is told how far to look, if it asks",
   optimizer.Optimize(probe, iterate);
   CHECK(Same(iterate));
   CHECK(optimizer.UpdatePolicy().farthest == (Ranks() > 1 ? 2.5 : 0));
+}
+
+TEST_CASE("A callback that changes the momentum does not spoil the velocity",
+    "[ahead]")
+{
+  if (Ranks() > 1)
+    return; // It would be the same on each.
+  // The function is flat from the second gradient on, so that models move by
+  // what the velocities have left.
+  struct Flat
+  {
+    size_t NumFunctions() const { return 40; }
+    void Shuffle() { }
+    double Evaluate(const arma::mat&, size_t, size_t) { return 0; }
+    void Gradient(const arma::mat&, size_t, arma::mat& gradient, size_t)
+    { gradient.set_size(1, 1); gradient[0] = (computed++ == 0) ? 1 : 0; }
+    size_t computed = 0;
+  };
+  struct Change
+  {
+    bool changes;
+    template<typename OptimizerType, typename FunctionType, typename MatType>
+    bool StepTaken(OptimizerType& optimizer, FunctionType&, MatType&)
+    {
+      if (changes)
+        optimizer.UpdatePolicy().Momentum() = 0.2;
+      return false;
+    }
+  };
+  const auto train = [](const bool changes)
+  {
+    dasgd::SimMachine machine;
+    machine.computeSeconds.assign(2, 1e-3);
+    std::vector<Flat> functions(2);
+    std::vector<Change> callbacks(2, Change{ changes });
+    arma::mat iterate(1, 1, arma::fill::zeros);
+    dasgd::MomentumSGD optimizer(0.1, 1, 40, -1, false,
+        ens::MomentumUpdate(0.9));
+    optimizer.StalenessDamping() = 0;
+    dasgd::Simulate(optimizer, functions, iterate, machine, callbacks);
+    return iterate[0];
+  };
+  // Policies of ensmallen 3 keep the momentum that they were made with.
+  if (dasgd::ensmallen::copiesParameters)
+    CHECK(train(true) == Approx(train(false)).epsilon(1e-12));
+  else
+    CHECK(std::abs(train(true)) < std::abs(train(false)));
 }

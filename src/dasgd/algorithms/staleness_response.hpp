@@ -27,9 +27,9 @@ namespace dasgd {
  *
  * S is the running mean of what this rank measures on the gradients of others.
  * For the length of a step, it is at least the number of gradients that have
- * come since the model that the gradient is of: if this rank stood still for a
- * while, the mean does not know yet.  The origin of a gradient decides, so all
- * ranks apply the same update.
+ * come since the rank's last step: if it stood still for a while, the mean does
+ * not know yet.  The origin of a gradient decides, so all ranks apply the same
+ * update.
  */
 class StalenessResponse
 {
@@ -62,10 +62,8 @@ class StalenessResponse
     StepScale scale;
     if (!(others > 0))
       return scale;
-    // Its own are measured, too, and not stale.
-    const Counts now{ counts.applied - counts.computed,
-        counts.staleness.Measured() - counts.computed,
-        counts.staleness.Sum() };
+    const Counts now{ counts.applied - counts.computed, counts.othersMeasured,
+        counts.othersStaleness };
     if (now.measured > last.measured)
     {
       const double mean = double(now.sum - last.sum) /

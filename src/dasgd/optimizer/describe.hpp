@@ -88,10 +88,11 @@ std::pair<double, double> ChooseResponse(const CommonSettings& settings,
 {
   if (!IsDasgd<AlgorithmType> || ranks == 1)
     return { 0, 0 };
+  const double lookAhead = steps.looksAhead ? settings.LookAhead() : 0;
   double damping = settings.StalenessDamping();
   if (damping == Automatic)
-    damping = autoStep ? 0 : steps.looksAhead ? 6 : 3;
-  return { damping, steps.looksAhead ? settings.LookAhead() : 0 };
+    damping = autoStep ? 0 : (lookAhead != 0) ? 6 : 3;
+  return { damping, lookAhead };
 }
 
 //! What a report says of the settings of a run.
@@ -183,7 +184,7 @@ std::string Complaint(
   {
     return "LookAhead() is " + report::Short(settings.LookAhead()) + ", but "
         "the update policy is " + steps.updatePolicy + ", which has no form "
-        "that looks ahead; leave it at Automatic.";
+        "that looks ahead; leave it at dasgd::Automatic, or at 0.";
   }
   if (!IsDasgd<AlgorithmType> &&
       settings.ExchangeShare() != DefaultExchangeShare)

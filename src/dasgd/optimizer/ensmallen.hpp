@@ -42,6 +42,10 @@ template<typename UpdatePolicyType, typename DecayPolicyType>
 using SGD = ens::SGD<UpdatePolicyType, DecayPolicyType>;
 #endif
 
+//! Do update policies go by the parameters that they were made with, whatever
+//! becomes of these?
+constexpr bool copiesParameters = ENS_VERSION_MAJOR >= 3;
+
 //! Are iterate and gradient dense matrices or vectors of the same type?  Others
 //! can be optimized on one rank only.
 template<typename MatType, typename GradType>

@@ -266,15 +266,22 @@ class FunctionSource : public MatrixSource<typename TypesType::ElemType>
   {
     settings.template Instantiate<UpdateType, DecayType>(this->Rows(),
         this->Cols());
-    UsePolicies(settings.state.update.template As<UpdateType>(),
+    UsePolicies(*settings.made, settings.state.update.template As<UpdateType>(),
         settings.state.decay.template As<DecayType>());
   }
 
-  //! Take steps with these, which must outlive the source.
-  void UsePolicies(UpdateType& update, DecayType& decay)
+  /**
+   * Take steps with these, which must outlive the source.
+   *
+   * @param made What `update` was made of.
+   */
+  void UsePolicies(const typename TypesType::UpdatePolicyType& made,
+                   UpdateType& update,
+                   DecayType& decay)
   {
     step.emplace(optimizer, iterate, gradient, scratch,
-        settings.UpdatePolicy(), update, decay);
+        ensmallen::copiesParameters ? made : settings.UpdatePolicy(), update,
+        decay);
   }
 
   //! The optimizer's attributes.

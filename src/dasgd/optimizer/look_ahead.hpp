@@ -20,17 +20,17 @@ namespace dasgd {
 namespace look_ahead {
 
 /**
- * How much of its gradients a policy remembers from step to step.
- *
- * Of MatType, since it is a private member that is reached for some types only;
- * see memory::Member.  SWATS is left out: it derives a step from its average.
+ * Does an instantiated policy remember gradients, where they can be reached?
+ * See memory::Member.  SWATS is left out: it derives a step from its average.
  */
-template<typename UpdatePolicyType, typename MatType>
-constexpr bool Remembers()
-{
-  return memory::Exists<memory::Member<typename UpdatePolicyType::template
-      Policy<MatType, MatType>, memory::FirstMoment>>::value;
-}
+template<typename PolicyType>
+constexpr bool Remembers = memory::Exists<memory::Member<PolicyType,
+    memory::FirstMoment>>::value;
+
+//! Is it a policy of ensmallen, or derived from it?
+template<typename PolicyType, typename UpdatePolicyType, typename MatType>
+constexpr bool IsOf = std::is_same<PolicyType,
+    typename UpdatePolicyType::template Policy<MatType, MatType>>::value;
 
 //! Policies with a velocity call its decay Momentum(), those with an average
 //! Beta1().
@@ -42,17 +42,16 @@ auto Decay(const UpdatePolicyType& policy, long) -> decltype(policy.Momentum())
 { return policy.Momentum(); }
 
 //! Is it a velocity, a sum of steps in place of an average of gradients?
-template<typename UpdatePolicyType>
-constexpr bool IsVelocity =
-    std::is_same<UpdatePolicyType, ens::MomentumUpdate>::value ||
-    std::is_same<UpdatePolicyType, ens::NesterovMomentumUpdate>::value;
+template<typename PolicyType, typename MatType>
+constexpr bool IsVelocity = IsOf<PolicyType, ens::MomentumUpdate, MatType> ||
+    IsOf<PolicyType, ens::NesterovMomentumUpdate, MatType>;
 
 //! By how many rounds a policy looks ahead by itself.
-template<typename UpdatePolicyType>
+template<typename PolicyType, typename MatType>
 constexpr double OwnRounds =
-    std::is_same<UpdatePolicyType, ens::NesterovMomentumUpdate>::value ||
-    std::is_same<UpdatePolicyType, ens::NadamUpdate>::value ||
-    std::is_same<UpdatePolicyType, ens::NadaMaxUpdate>::value;
+    IsOf<PolicyType, ens::NesterovMomentumUpdate, MatType> ||
+    IsOf<PolicyType, ens::NadamUpdate, MatType> ||
+    IsOf<PolicyType, ens::NadaMaxUpdate, MatType>;
 
 //! Does a policy of the user's own look ahead, if it is told how far?
 template<typename PolicyType, typename MatType, typename = void>
@@ -66,25 +65,25 @@ struct Offered<PolicyType, MatType, std::void_t<
 template<typename UpdatePolicyType, typename MatType>
 constexpr bool Exists()
 {
-  return Remembers<UpdatePolicyType, MatType>() || Offered<
-      typename UpdatePolicyType::template Policy<MatType, MatType>,
-      MatType>::value;
+  using PolicyType = typename UpdatePolicyType::template Policy<MatType,
+      MatType>;
+  return Remembers<PolicyType> || Offered<PolicyType, MatType>::value;
 }
 
 /**
  * The step of a policy that is to look ahead by so many rounds of its rank.
  *
  * Let m be what the policy remembers, after this gradient g, and decay the
- * factor by which it shrinks in each step.  What m still has to give in the next
- * k rounds has the weight 1 - f, with f = decay^k.  The policy takes that from g
- * instead, and subtracts what it would with f m + (1 - f) g (for a velocity: g
- * stands for -step g / (1 - decay), which the velocity of a constant gradient
- * approaches).  With k = 1 heavy-ball momentum is Nesterov's.
+ * factor by which it shrinks in each step.  What m still has to give in the
+ * next k rounds has the weight 1 - f, with f = decay^k.  The policy takes that
+ * from g instead, and subtracts what it would with f m + (1 - f) g (for a
+ * velocity: g stands for -step g / (1 - decay), which the velocity of a constant
+ * gradient approaches).  With k = 1 heavy-ball momentum is Nesterov's.
  *
  * The policy's own code does it: g is mixed into m before, and taken out after,
  * so that m is then what it would have been.
  *
- * @param parameters What `policy` was made of.
+ * @param parameters What `policy` goes by.
  */
 template<typename UpdatePolicyType, typename PolicyType, typename MatType>
 void Update(const UpdatePolicyType& parameters,
@@ -95,13 +94,20 @@ void Update(const UpdatePolicyType& parameters,
             const double rounds)
 {
   (void) parameters;
-  if constexpr (Remembers<UpdatePolicyType, MatType>())
+  if constexpr (Remembers<PolicyType>)
   {
     using ElemType = typename MatType::elem_type;
     const double decay = Decay(parameters, 0);
     // A smaller part than this could not be found again in the sum.
-    const double left = std::max(1e-3, std::pow(decay,
-        std::max(0.0, rounds - OwnRounds<UpdatePolicyType>)));
+    double left = std::max(1e-3, std::pow(decay,
+        std::max(0.0, rounds - OwnRounds<PolicyType, MatType>)));
+    constexpr bool belief = IsOf<PolicyType, ens::AdaBeliefUpdate, MatType>;
+    if constexpr (belief)
+    {
+      // Its variance has no past that could be corrected.
+      if (parameters.Beta2() == 0)
+        left = 1;
+    }
     if (!(left < 1))
     {
       policy.Update(iterate, step, gradient);
@@ -110,7 +116,7 @@ void Update(const UpdatePolicyType& parameters,
     // What g counts for before the policy's step, and after it.
     double before = 1 - left, after = 1 - left;
     using CountType = memory::Member<PolicyType, memory::StepCount>;
-    if constexpr (IsVelocity<UpdatePolicyType>)
+    if constexpr (IsVelocity<PolicyType, MatType>)
       before = after *= -step / (1 - decay);
     else if constexpr (memory::Exists<CountType>::value)
     {
@@ -127,7 +133,7 @@ void Update(const UpdatePolicyType& parameters,
     const size_t elements = gradient.n_elem;
     const ElemType part = ElemType(left), in = ElemType(before),
         out = ElemType(after);
-    if constexpr (std::is_same<UpdatePolicyType, ens::AdaBeliefUpdate>::value)
+    if constexpr (belief)
     {
       // Its variance is that of g around m, and not around what is mixed.
       ElemType* const s = (policy.*Reach(memory::Member<PolicyType,

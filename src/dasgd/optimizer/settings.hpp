@@ -12,6 +12,8 @@
 #include "ensmallen.hpp"
 #include "handshake.hpp"
 
+#include <optional>
+
 namespace dasgd {
 
 /**
@@ -112,6 +114,7 @@ class Settings : public CommonSettings
     state.update.Clean();
     state.update.template Set<InstUpdateType>(
         new InstUpdateType(updatePolicy, rows, cols));
+    made.emplace(updatePolicy);
     state.rows = rows;
     state.cols = cols;
   }
@@ -122,6 +125,8 @@ class Settings : public CommonSettings
 
   UpdatePolicyType updatePolicy;
   DecayPolicyType decayPolicy;
+  //! What the instantiated update policy was made of.
+  std::optional<UpdatePolicyType> made;
   PolicyState state;
 };
 

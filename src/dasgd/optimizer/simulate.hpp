@@ -38,11 +38,13 @@ class SimulatedSource : public FunctionSource<TypesType>
  protected:
   void MakePolicies() override
   {
+    made.emplace(this->settings.UpdatePolicy());
     update.emplace(this->settings.UpdatePolicy(), this->Rows(), this->Cols());
-    this->UsePolicies(*update, decay);
+    this->UsePolicies(*made, *update, decay);
   }
 
  private:
+  std::optional<typename TypesType::UpdatePolicyType> made;
   std::optional<typename TypesType::UpdateType> update;
   DecayType& decay;
 };

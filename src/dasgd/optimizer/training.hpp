@@ -185,7 +185,7 @@ class Training
   std::uint64_t gradientsDropped = 0;
 
   OverlapChoice overlap;
-  //! See ChooseResponse().
+  //! See ChooseResponse(); before ranks died, if they did.
   double damping = 0;
   //! What this rank did, if it is to be recorded.
   std::unique_ptr<RankHistory> history;

@@ -333,7 +333,7 @@ void Training<AlgorithmType, ElemType>::Run()
   run.maxLead = fixed->maxLead;
   std::tie(run.damping, run.lookAhead) = ChooseResponse<AlgorithmType>(*fixed,
       steps, fixed->UsesAutoStep(), comm.Size());
-  damping = run.damping;
+  damping = std::max(damping, run.damping);
   // A thread takes little from computing.
   run.share = overlap.used ? 1 : fixed->exchangeShare;
   outcome = Outcome();

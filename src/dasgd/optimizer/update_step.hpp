@@ -155,7 +155,7 @@ class UpdateStep
       }
       update = out;
       std::memcpy(out, iterate.memptr(), elements * sizeof(ElemType));
-      look_ahead::Update(parameters, updatePolicy, iterate, scale.factor *
+      look_ahead::Update(parameters, updatePolicy, iterate,
           ensmallen::Step(optimizer.StepSize(), points), gradient,
           scale.lookAhead);
       if (!AllFinite(iterate.memptr(), elements))
@@ -163,7 +163,21 @@ class UpdateStep
         std::memcpy(iterate.memptr(), out, elements * sizeof(ElemType));
         return false;
       }
-      Subtract(out, iterate.memptr(), elements);
+      // What staleness leaves of it; the policy need not know, since some
+      // remember the step that they began with.
+      ElemType* const moved = iterate.memptr();
+      const ElemType left = ElemType(scale.factor);
+      if (left == 1)
+        Subtract(out, moved, elements);
+      else
+      {
+        for (size_t i = 0; i < elements; ++i)
+        {
+          const ElemType before = out[i];
+          out[i] = left * (before - moved[i]);
+          moved[i] = before - out[i];
+        }
+      }
       return true;
     }
   }

@@ -34,7 +34,11 @@ class TimedSource : public GradientSource<double>
     return false;
   }
 
-  bool TakeStep(size_t, const StepScale&, double* out, double*, const double*& update)
+  bool TakeStep(size_t,
+                const StepScale&,
+                double* out,
+                double*,
+                const double*& update)
       override
   {
     if (out)

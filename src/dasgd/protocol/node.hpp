@@ -174,8 +174,11 @@ class Node
       const ManifestEntry& entry = manifest.Entries()[i];
       if (measure && entry.versioned)
       {
-        counts.staleness.Add(Staleness(problem.State().Version().data(),
-            manifest.Version(i), problem.State().Ranks()));
+        const std::uint64_t size = Staleness(problem.State().Version().data(),
+            manifest.Version(i), problem.State().Ranks());
+        counts.staleness.Add(size);
+        ++counts.othersMeasured;
+        counts.othersStaleness += size;
       }
       else if (measure)
         counts.staleness.Skip(entry.count);

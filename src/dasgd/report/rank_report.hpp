@@ -47,6 +47,10 @@ struct RankReport : Traffic
   //! How often this rank paused for such neighbours, and for how long.
   std::uint64_t pauses = 0;
   double secondsAhead = 0;
+  //! Staleness of the gradients of others that were applied in this run: of how
+  //! many it is known, and what it is in all.
+  std::uint64_t othersMeasured = 0;
+  std::uint64_t othersStaleness = 0;
   //! Of each own gradient, what staleness left of its step, and by how many
   //! rounds it looked ahead; in all.
   double stepFactors = 0;

@@ -114,10 +114,8 @@ DASGD_INLINE double Report::Age() const
   std::uint64_t sum = 0, measured = 0;
   for (const RankReport& rank : ranks)
   {
-    // Each rank has measured its own gradients, too, and they are not stale.
-    sum += rank.staleness.Sum();
-    measured += rank.staleness.Measured() - std::min(rank.computed,
-        rank.staleness.Measured());
+    sum += rank.othersStaleness;
+    measured += rank.othersMeasured;
   }
   return (measured > 0) ? double(sum) / double(measured) : 0;
 }

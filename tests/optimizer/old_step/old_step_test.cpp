@@ -36,7 +36,7 @@ TEST_CASE("With ENS_OLD_SEPARABLE_STEP_BEHAVIOR ranks step by the sum",
   Probe probe(12 * Ranks(), 3, Probe::Linear);
   arma::mat iterate(3, 1, arma::fill::zeros);
   const arma::mat expected = -probe.FullGradient(iterate);
-  dasgd::DASGD<> optimizer(1, 4, probe.NumFunctions(), -1);
+  FixedDASGD optimizer(1, 4, probe.NumFunctions(), -1);
   Optimize(optimizer, probe, iterate);
   CHECK(arma::approx_equal(iterate, expected, "absdiff", 0));
 }
