@@ -117,3 +117,36 @@ TEST_CASE("A step that works on one rank works on sixteen", "[damping]")
   CHECK(automatic.Report().StepFactor() < 0.5);
   CHECK(arma::norm(iterate - probe.Solution()) < 1e-6);
 }
+
+TEST_CASE("Steps get shorter in policies that remember their first step, too",
+    "[damping]")
+{
+  if (Ranks() > 1)
+    return; // It would be the same on each.
+  // With a gradient of 1 all along, AdaBound soon takes steps of its final rate.
+  struct Slope
+  {
+    size_t NumFunctions() const { return 400; }
+    void Shuffle() { }
+    double Evaluate(const arma::mat& x, size_t, size_t) { return x[0]; }
+    void Gradient(const arma::mat&, size_t, arma::mat& gradient, size_t)
+    { gradient.ones(1, 1); }
+  };
+  const auto train = [](const double damping)
+  {
+    dasgd::SimMachine machine;
+    machine.computeSeconds.assign(4, 1e-3);
+    std::vector<Slope> functions(4);
+    arma::mat iterate(1, 1, arma::fill::zeros);
+    dasgd::AdaBound optimizer(0.001, 1, 0.1, 1);
+    optimizer.MaxIterations() = 400;
+    optimizer.Tolerance() = -1;
+    optimizer.StalenessDamping() = damping;
+    dasgd::Simulate(optimizer, functions, iterate, machine);
+    return iterate[0];
+  };
+  // Gradients are about 3 updates old.
+  const double ratio = train(1) / train(0);
+  CHECK(ratio > 0.15);
+  CHECK(ratio < 0.4);
+}

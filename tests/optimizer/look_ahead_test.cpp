@@ -380,6 +380,23 @@ TEST_CASE("A policy of the user's own is told how far to look, if it asks",
   CHECK(optimizer.UpdatePolicy().farthest == (Ranks() > 1 ? 2.5 : 0));
 }
 
+namespace {
+
+//! Changes the momentum after each step, if it does.
+struct Change
+{
+  bool changes;
+  template<typename OptimizerType, typename FunctionType, typename MatType>
+  bool StepTaken(OptimizerType& optimizer, FunctionType&, MatType&)
+  {
+    if (changes)
+      optimizer.UpdatePolicy().Momentum() = 0.2;
+    return false;
+  }
+};
+
+} // namespace
+
 TEST_CASE("A callback that changes the momentum does not spoil the velocity",
     "[ahead]")
 {
@@ -395,17 +412,6 @@ TEST_CASE("A callback that changes the momentum does not spoil the velocity",
     void Gradient(const arma::mat&, size_t, arma::mat& gradient, size_t)
     { gradient.set_size(1, 1); gradient[0] = (computed++ == 0) ? 1 : 0; }
     size_t computed = 0;
-  };
-  struct Change
-  {
-    bool changes;
-    template<typename OptimizerType, typename FunctionType, typename MatType>
-    bool StepTaken(OptimizerType& optimizer, FunctionType&, MatType&)
-    {
-      if (changes)
-        optimizer.UpdatePolicy().Momentum() = 0.2;
-      return false;
-    }
   };
   const auto train = [](const bool changes)
   {
