@@ -26,6 +26,7 @@
 #include "dasgd/core/whole_file_impl.hpp"
 #include "dasgd/core/work_impl.hpp"
 #include "dasgd/plan/plan_impl.hpp"
+#include "dasgd/protocol/board_log_impl.hpp"
 #include "dasgd/protocol/endpoint.hpp"
 #include "dasgd/report/history_trace_impl.hpp"
 #include "dasgd/report/report_impl.hpp"

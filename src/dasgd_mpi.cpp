@@ -20,6 +20,7 @@
 #include "dasgd/optimizer/handshake_impl.hpp"
 #include "dasgd/optimizer/training.hpp"
 #include "dasgd/transport/drop_in_program_impl.hpp"
+#include "dasgd/transport/mpi_board_impl.hpp"
 #include "dasgd/transport/mpi_communicator_impl.hpp"
 #include "dasgd/transport/mpi_communicator_loss_impl.hpp"
 #include "dasgd/transport/mpi_environment_impl.hpp"

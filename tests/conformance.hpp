@@ -9,6 +9,7 @@
 #ifndef DASGD_TESTS_CONFORMANCE_HPP
 #define DASGD_TESTS_CONFORMANCE_HPP
 
+#include <dasgd/algorithms/board_worker.hpp>
 #include <dasgd/algorithms/dasgd_worker.hpp>
 #include <dasgd/core/random.hpp>
 #include <dasgd/run/problem.hpp>
@@ -167,6 +168,8 @@ class ScriptedSource final : public dasgd::GradientSource<double>
 
   bool Evaluate(const Batch& batch, double& objective) override
   {
+    if (onEvaluate)
+      onEvaluate();
     if (Now(Event::Throw))
       throw std::runtime_error("scripted failure");
     visited.push_back(batch);
@@ -190,6 +193,16 @@ class ScriptedSource final : public dasgd::GradientSource<double>
         FormAndApply<true>(iterate, scratch.data(), sum, 1.0, script.elements) :
         FormAndApply(iterate, scratch.data(), out ? out : scratch.data(), 1.0,
             script.elements);
+  }
+
+  bool FormUpdate(size_t /* points */,
+                  const StepScale& /* scale */,
+                  const double*& update,
+                  double& factor) override
+  {
+    update = scratch.data();
+    factor = 1;
+    return AllFinite(scratch.data(), script.elements);
   }
 
   bool Step(double /* points */, const double scale) override
@@ -262,6 +275,7 @@ class ScriptedSource final : public dasgd::GradientSource<double>
   //! A test may listen in.
   std::function<void(const ManifestEntry&)> onApplied;
   std::function<void()> onBetweenSteps;
+  std::function<void()> onEvaluate;
   const RunState<double>* state = nullptr;
 
  private:
@@ -352,6 +366,26 @@ Ending EndingOf(const WorkerType& worker,
   {
     ending.reason = endpoint.Stop()->reason;
     ending.stopRank = endpoint.Stop()->origin;
+  }
+  ending.lostVerdict = rank.state.Verdict() && !ending.stopped;
+  ending.threw = bool(worker.Node().Exception());
+  ending.epochsClosed = rank.source.epochsClosed;
+  return ending;
+}
+
+//! The same of a rank on a board.
+inline Ending EndingOf(const BoardWorker<double>& worker,
+                       const ScriptedRank& rank)
+{
+  Ending ending;
+  ending.iterate = rank.iterate;
+  ending.version = rank.state.Version();
+  ending.counts = worker.Node().Counts();
+  ending.stopped = (worker.Node().Stop() != nullptr);
+  if (ending.stopped)
+  {
+    ending.reason = worker.Node().Stop()->reason;
+    ending.stopRank = worker.Node().Stop()->origin;
   }
   ending.lostVerdict = rank.state.Verdict() && !ending.stopped;
   ending.threw = bool(worker.Node().Exception());

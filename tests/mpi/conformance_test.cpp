@@ -24,6 +24,50 @@ TEST_CASE("all promises hold on random runs over MPI", "[mpi]")
   }
 }
 
+namespace {
+
+//! The same on a board.
+std::vector<Ending> PlayOnBoard(const MpiCommunicator& comm, const Case& script)
+{
+  ScriptedRank rank(script, comm.Rank());
+  const Topology topology = "complete";
+  RunSettings settings{ topology };
+  settings.board = true;
+  settings.damping = script.damping;
+  settings.lookAhead = script.lookAhead;
+  Outcome outcome;
+  DasgdAlgorithm::Run(comm, settings, {}, script.elements, rank.problem,
+      outcome);
+  CHECK(outcome.board);
+  Ending mine;
+  mine.iterate = rank.iterate;
+  mine.version = rank.state.Version();
+  mine.counts = outcome.counts;
+  mine.stopped = outcome.stopped;
+  mine.reason = outcome.stop.reason;
+  mine.stopRank = outcome.stop.origin;
+  mine.threw = bool(outcome.exception);
+  mine.epochsClosed = rank.source.epochsClosed;
+  return Gather(comm, mine);
+}
+
+} // namespace
+
+TEST_CASE("all promises hold on a board over MPI", "[mpi]")
+{
+  const MpiCommunicator comm(MPI_COMM_WORLD);
+  for (std::uint64_t seed = 1; seed <= 60; ++seed)
+  {
+    Random random(seed);
+    Case script = RandomCase(random, comm.Size());
+    // Several chunks, now and then.
+    if (seed % 5 == 0)
+      script.elements = 5000;
+    INFO("seed " << seed << " (" << script.Text() << ")");
+    CHECK(Broken(script, PlayOnBoard(comm, script)) == "");
+  }
+}
+
 TEST_CASE("all promises hold with a model of a megabyte", "[mpi]")
 {
   const MpiCommunicator comm(MPI_COMM_WORLD);
@@ -40,6 +84,7 @@ TEST_CASE("all promises hold with a model of a megabyte", "[mpi]")
     CHECK(Broken(script, Play<DasgdTraits>(comm, script, Lent)) == "");
     CHECK(Broken(script, Play<DasgdTraits>(comm, script, Sent)) == "");
   }
+  CHECK(Broken(script, PlayOnBoard(comm, script)) == "");
 }
 
 TEST_CASE("a recorded run has the staleness that was measured on the way",

@@ -10,6 +10,7 @@
 #include "conformance.hpp"
 #include "threads/local_transport.hpp"
 
+#include <dasgd/algorithms/board_run.hpp>
 #include <dasgd/algorithms/dasgd_worker.hpp>
 #include <dasgd/algorithms/run.hpp>
 
@@ -48,13 +49,82 @@ std::vector<Ending> Play(const Case& script)
   return ends;
 }
 
+//! Threads let each other run while they wait.
+struct Yield
+{
+  void Glance() { }
+  void Begin() { }
+  void Pause() { std::this_thread::yield(); }
+  void Turn(BoardPass<double>&) { std::this_thread::yield(); }
+  void Rest() { std::this_thread::yield(); }
+};
+
+//! The same on a board, with chunks of so many elements.
+std::vector<Ending> PlayOnBoard(const Case& script, const size_t chunk)
+{
+  struct alignas(128) Line
+  {
+    std::uint8_t bytes[128] = { };
+  };
+  const BoardSize size{ script.elements, script.ranks, chunk };
+  std::vector<Line> memory(Board<double>::Bytes(size) / sizeof(Line) + 1);
+  const std::vector<double> start = script.Model();
+  std::copy(start.begin(), start.end(), Board<double>(size,
+      memory.front().bytes).Model());
+  std::vector<Ending> ends(script.ranks);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < script.ranks; ++i)
+  {
+    threads.emplace_back([&, i]()
+    {
+      ScriptedRank rank(script, i);
+      Board<double> board(size, memory.front().bytes);
+      BoardWorker<double> worker(board, rank.problem, script.Response());
+      Yield wait;
+      RunOnBoard(worker, wait, script.maxLead);
+      ends[i] = EndingOf(worker, rank);
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+  return ends;
+}
+
+std::uint64_t Seeds(const std::uint64_t otherwise)
+{
+  const char* given = std::getenv("DASGD_SEEDS");
+  return given ? std::strtoull(given, nullptr, 10) : otherwise;
+}
+
 } // namespace
+
+TEST_CASE("all promises hold if ranks share a board", "[threads]")
+{
+  for (std::uint64_t seed = 1; seed <= Seeds(100); ++seed)
+  {
+    Random random(seed);
+    const Case script = RandomCase(random, 2 + seed % 5);
+    const size_t chunk = 1 + seed % script.elements;
+    INFO("seed " << seed << " (" << script.Text() << ", chunks of " << chunk
+        << ")");
+    CHECK(Broken(script, PlayOnBoard(script, chunk)) == "");
+  }
+}
+
+TEST_CASE("a log that is overwritten is not read", "[threads]")
+{
+  Case script;
+  script.ranks = 4;
+  script.sharing = Sharing::Dynamic;
+  script.points = 100;
+  script.batchSize = 1;
+  script.maxIterations = 40000;
+  CHECK(Broken(script, PlayOnBoard(script, 1)) == "");
+}
 
 TEST_CASE("all promises hold if ranks exchange while they compute", "[threads]")
 {
-  const char* given = std::getenv("DASGD_SEEDS");
-  const std::uint64_t seeds = given ? std::strtoull(given, nullptr, 10) : 60;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed)
+  for (std::uint64_t seed = 1; seed <= Seeds(60); ++seed)
   {
     Random random(seed);
     Case script = RandomCase(random, 2 + seed % 4);

@@ -9,14 +9,19 @@
 #define DASGD_ALGORITHMS_ASYNCHRONOUS_HPP
 
 #include "../report/report.hpp"
+#include "../transport/mpi_board.hpp"
 #include "../transport/mpi_transport.hpp"
 #include "adpsgd_worker.hpp"
+#include "board_run.hpp"
 #include "dasgd_worker.hpp"
 #include "dpsgd_worker.hpp"
 #include "outcome.hpp"
 #include "run.hpp"
 #include "server_worker.hpp"
 #include "swift_worker.hpp"
+
+#include <algorithm>
+#include <iostream>
 
 #include <unistd.h>
 
@@ -150,7 +155,8 @@ struct Asynchronous
     }
     try
     {
-      RunWorker(comm, settings, options, elements, problem, outcome);
+      if (!RunBoard(comm, settings, elements, problem, outcome))
+        RunWorker(comm, settings, options, elements, problem, outcome);
       outcome.counts.deviation = MakeModelsEqual(comm, settings, options,
           problem.Iterate(), elements);
     }
@@ -172,6 +178,67 @@ struct Asynchronous
   }
 
  private:
+  //! All ranks share a board; false if that is not to be, or cannot.
+  template<typename ElemType>
+  static bool RunBoard(const MpiCommunicator& comm,
+                       const RunSettings& settings,
+                       const size_t elements,
+                       Problem<ElemType>& problem,
+                       Outcome& outcome)
+  {
+    if (!std::is_same<TraitsType, DasgdTraits>::value || !settings.board)
+      return false;
+    const BoardSize size = BoardSize::Of(elements, comm.Size());
+    const MpiBoardMemory memory(comm, Board<ElemType>::Bytes(size));
+    if (!memory)
+    {
+      if (comm.Rank() == 0)
+      {
+        std::cerr << Name() << ": ranks cannot share a model of " <<
+            report::Bytes(Board<ElemType>::Bytes(size)) << " in memory, so "
+            "each has its own, and they send each other what they compute; run "
+            "them in one container, with permission to see each other's "
+            "processes (ptrace), or set SharedMemory() to false." << std::endl;
+      }
+      return false;
+    }
+    Board<ElemType> board(size, memory.Bytes());
+    if (comm.Rank() == 0)
+    {
+      std::copy(problem.Iterate(), problem.Iterate() + elements,
+          board.Model());
+    }
+    BoardWorker<ElemType> worker(board, problem, StalenessResponse(
+        settings.damping, settings.lookAhead, comm.Size()));
+    worker.Node().Counts().staleness = settings.staleness;
+    outcome.board = true;
+    // All begin together, when the model is there.
+    MPI_Request barrier;
+    mpi::Check(MPI_Ibarrier(comm.Handle(), &barrier), "MPI_Ibarrier");
+    comm.Await(barrier, Backoff::Yield);
+    {
+      // Also if a rank is lost: what this one has counted is needed then.
+      const ShowCounts live(settings.live, worker.Node().Counts(), outcome);
+      MpiBoardWait wait(comm, settings.crowded, Name());
+      try
+      {
+        RunOnBoard(worker, wait, settings.maxLead);
+      }
+      catch (const mpi::RankLost&)
+      {
+        outcome.exception = worker.Node().Exception();
+        outcome.torn = worker.Torn();
+        worker.Abandon();
+        throw;
+      }
+    }
+    outcome.stopped = (worker.Node().Stop() != nullptr);
+    if (outcome.stopped)
+      outcome.stop = *worker.Node().Stop();
+    outcome.exception = worker.Node().Exception();
+    return true;
+  }
+
   template<typename ElemType>
   static void RunWorker(const MpiCommunicator& comm,
                         const RunSettings& settings,

@@ -25,6 +25,10 @@ struct Outcome
   //! What was thrown on this rank, if anything.
   std::exception_ptr exception;
   RankReport counts;
+  //! Did all ranks share a board; and if a rank was lost, was this one in the
+  //! middle of an update of it?
+  bool board = false;
+  bool torn = false;
 };
 
 //! Shows the counts of a run while it goes on, and keeps them when it ends, in

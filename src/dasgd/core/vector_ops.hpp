@@ -122,6 +122,19 @@ inline bool FormAndApply(ElemType* __restrict iterate,
   return true;
 }
 
+//! An update on a model that is shared: model -= factor * update; iterate =
+//! model.
+template<typename ElemType>
+inline void SubtractAndCopy(ElemType* __restrict model,
+                            ElemType* __restrict iterate,
+                            const ElemType* __restrict update,
+                            const ElemType factor,
+                            const size_t elements)
+{
+  for (size_t i = 0; i < elements; ++i)
+    iterate[i] = model[i] = model[i] - factor * update[i];
+}
+
 } // namespace dasgd
 
 #endif

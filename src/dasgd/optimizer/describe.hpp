@@ -51,6 +51,21 @@ Topology ChosenTopology(const CommonSettings& settings)
       Topology::Complete() : settings.Topology();
 }
 
+/**
+ * Do all ranks share one model?  They do on one machine, unless the user has
+ * chosen how they exchange updates, or wants to know what each of them did.
+ */
+inline bool SharesBoard(const CommonSettings& settings,
+                        const std::vector<size_t>& machines)
+{
+  return machines.size() > 1 && settings.Topology() == Topology::Auto() &&
+      settings.SharedMemory() && settings.Overlap() != Overlap::Always &&
+      !settings.RecordHistory() &&
+      settings.WireFormat().Type() == WireFormat::Kind::Exact &&
+      std::all_of(machines.begin(), machines.end(),
+      [&](const size_t machine) { return machine == machines.front(); });
+}
+
 //! Why it has become another one on these machines; nothing if it has not.
 inline std::string WhyTopology(const Topology& chosen,
                                const Topology& topology,

@@ -156,6 +156,12 @@ class FunctionSource : public MatrixSource<typename TypesType::ElemType>
     return step->ApplyChecked(double(points), scale.factor);
   }
 
+  bool FormUpdate(const size_t points,
+                  const StepScale& scale,
+                  const ElemType*& update,
+                  ElemType& factor) override
+  { return step->Form(double(points), scale, update, factor); }
+
   bool Step(const double points, const double scale) override
   {
     if (ranks > 1)

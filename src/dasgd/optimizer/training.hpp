@@ -101,6 +101,8 @@ class Training
 
   // Parts of these.
 
+  //! Who runs where, and whether all ranks are to share a board.
+  void FindMachines(const CommonSettings& wanted);
   //! Remember where the run begins.
   void KeepBegin();
   //! What this training's checkpoints say of it.
@@ -138,6 +140,9 @@ class Training
     return size_t(std::count(machines.begin(), machines.end(),
         machines[comm.Rank()]));
   }
+  //! The topology that staleness is expected of: a board reaches all at once.
+  Topology Exchange() const
+  { return board ? Topology::Complete() : topology; }
   static std::string Name() { return AlgorithmType::Name(); }
 
   MpiCommunicator& comm;
@@ -155,6 +160,8 @@ class Training
   std::chrono::steady_clock::time_point begunAt;
   //! The machine of each rank.
   std::vector<size_t> machines;
+  //! Are all ranks to share a board?
+  bool board = false;
   std::optional<BlasThreads> threads;
   Topology topology;
 

@@ -105,11 +105,14 @@ template<typename AlgorithmType, typename ElemType>
 void Training<AlgorithmType, ElemType>::GatherReport()
 {
   Report& report = settings.report;
-  report = dasgd::Describe<AlgorithmType>(*fixed, steps, options, topology,
-      comm.Size(), elements, sizeof(ElemType), rank.state->EpochPoints());
+  report = dasgd::Describe<AlgorithmType>(*fixed, steps, options,
+      outcome.board ? Topology::Complete() : topology, comm.Size(), elements,
+      sizeof(ElemType), rank.state->EpochPoints());
   report.maxIterations = fixed->maxIterations;
   report.whyTopology = WhyTopology(ChosenTopology<AlgorithmType>(*fixed),
       topology, machines);
+  if (outcome.board)
+    report.topology = "board";
   report.overlap = overlap;
   report.damping = damping;
   report.threads = BlasThreads::InUse();

@@ -42,7 +42,7 @@ Training<AlgorithmType, ElemType>::Training(MpiCommunicator& comm,
 template<typename AlgorithmType, typename ElemType>
 void Training<AlgorithmType, ElemType>::Prepare()
 {
-  machines = comm.Machines();
+  FindMachines(settings);
   Guard(unready, [&]()
   {
     topology = PlaceTopology(comm, machines, Name(),
@@ -65,6 +65,20 @@ void Training<AlgorithmType, ElemType>::Prepare()
     keeper.Lock(settings.checkpointFile);
     stored = FindCheckpoint(settings, Describe());
   });
+}
+
+template<typename AlgorithmType, typename ElemType>
+void Training<AlgorithmType, ElemType>::FindMachines(
+    const CommonSettings& wanted)
+{
+  machines = comm.Machines();
+  board = IsDasgd<AlgorithmType> && comm.Size() > 1;
+  if (!board)
+    return;
+  // Ranks need not agree on all that this depends on.
+  for (const std::uint64_t other : comm.Gather(std::uint64_t(
+      SharesBoard(wanted, machines))))
+    board = board && other != 0;
 }
 
 template<typename AlgorithmType, typename ElemType>
@@ -179,7 +193,7 @@ void Training<AlgorithmType, ElemType>::ChooseStepSize()
     smoothnessFrom = "estimated at the start";
     if (resumedFrom.held.size() != comm.Size())
     {
-      settings.stepSize = AutoStepSize(topology, comm.Size(), smoothness,
+      settings.stepSize = AutoStepSize(Exchange(), comm.Size(), smoothness,
           steps.Scale(settings.batchSize));
     }
   }
@@ -188,7 +202,7 @@ void Training<AlgorithmType, ElemType>::ChooseStepSize()
     if (smoothness == 0)
       smoothnessFrom = "estimated at the start";
     smoothness = ChooseStep(comm, Name() + "::Optimize(), AutoStep", settings,
-        topology, source);
+        Exchange(), source);
   }
   stepSize = settings.stepSize;
   about.smoothness = smoothness;
@@ -247,6 +261,7 @@ void Training<AlgorithmType, ElemType>::Recover()
   mine.version = rank.state->Version();
   mine.held = source.PointsHeld();
   mine.shuffles = source.Shuffles();
+  mine.torn = outcome.torn;
   std::vector<Survivor> survivors;
   for (const std::string& bytes : comm.Gather(mine.Bytes()))
     survivors.push_back(Survivor::FromBytes(bytes));
@@ -260,7 +275,7 @@ void Training<AlgorithmType, ElemType>::Recover()
   }
   comm.Share(bytes, recovery.Source());
   const Checkpoint from = checkpoint::Decode(bytes);
-  machines = comm.Machines();
+  FindMachines(*fixed);
   topology = PlaceTopology(comm, machines, Name(),
       ChosenTopology<AlgorithmType>(*fixed));
 
@@ -311,7 +326,7 @@ void Training<AlgorithmType, ElemType>::Run()
     history = std::make_unique<RankHistory>(comm.Size());
   overlap = OverlapChoice();
   bool allOverlap = false;
-  if (IsDasgd<AlgorithmType> && comm.Size() > 1)
+  if (IsDasgd<AlgorithmType> && comm.Size() > 1 && !board)
   {
     overlap = OverlapChoice(fixed->overlap, topology.Hops(comm.Size()) > 1,
         RanksHere() > Cores(), mpi::AnyThread(), fixed->recordHistory);
@@ -328,6 +343,7 @@ void Training<AlgorithmType, ElemType>::Run()
   run.crowded = RanksHere() > Cores();
   run.machines = &machines;
   run.sharedMemory = fixed->sharedMemory;
+  run.board = board;
   run.seed = keeper.About().seed;
   run.staleness = keeper.About().staleness;
   run.maxLead = fixed->maxLead;

@@ -182,6 +182,43 @@ class UpdateStep
     }
   }
 
+  //! Form the update of the gradient, for a model that ranks share; see
+  //! GradientSource.
+  bool Form(const double points,
+            const StepScale& scale,
+            const ElemType*& update,
+            ElemType& factor)
+  {
+    const double size = ensmallen::Step(optimizer.StepSize(), points);
+    const size_t elements = iterate.n_elem;
+    if (!AllFinite(gradient.memptr(), elements))
+      return false;
+    if constexpr (vanilla)
+    {
+      update = gradient.memptr();
+      factor = ElemType(scale.factor * size);
+      return true;
+    }
+    else
+    {
+      // Whatever the policy does, its update is what it has subtracted.
+      scratch.set_size(iterate.n_rows, iterate.n_cols);
+      ElemType* const before = scratch.memptr();
+      std::memcpy(before, iterate.memptr(), elements * sizeof(ElemType));
+      look_ahead::Update(parameters, updatePolicy, iterate, size, gradient,
+          scale.lookAhead);
+      if (!AllFinite(iterate.memptr(), elements))
+      {
+        std::memcpy(iterate.memptr(), before, elements * sizeof(ElemType));
+        return false;
+      }
+      Subtract(before, iterate.memptr(), elements);
+      update = before;
+      factor = ElemType(scale.factor);
+      return true;
+    }
+  }
+
   void Decay()
   { decayPolicy.Update(iterate, optimizer.StepSize(), gradient); }
 

@@ -74,42 +74,18 @@ struct WorkerDefaults
 /**
  * The part of a worker that all asynchronous algorithms share: what is thrown
  * becomes a fact, gradients are counted, and a rank that has no work left says
- * so.
- *
- * Its functions are of the computing side.  If the exchanging side runs beside
- * it (see HandOver), that side owns the endpoint with what it counts, and the
- * node asks it for what it wants.
+ * so.  How facts get to the others is left to what derives from it.
  */
 template<typename ElemType>
-class Node
+class NodeBase
 {
  public:
-  using EndpointType = dasgd::Endpoint<ElemType>;
-
-  /**
-   * @param handOver Where the sides meet if they run at the same time, or null.
-   */
-  Node(const Routes& routes,
-       const EndpointOptions& options,
-       const size_t elements,
-       Problem<ElemType>& problem,
-       HandOver<ElemType>* handOver = nullptr) :
-      known(problem.State().Version()),
-      endpoint(routes, options, elements, known, handOver ? exchanged :
-          counts),
-      problem(problem),
-      handOver(handOver)
-  { }
-
-  EndpointType& Endpoint() { return endpoint; }
-  const EndpointType& Endpoint() const { return endpoint; }
+  virtual ~NodeBase() = default;
 
   //! What happened here; if the sides run at the same time, with the traffic as
   //! the computing side knows it.
   RankReport& Counts() { return counts; }
   const RankReport& Counts() const { return counts; }
-  //! The traffic as the exchanging side counts it then.
-  const Traffic& Exchanged() const { return exchanged; }
 
   //! Begin; call it first.
   void Start()
@@ -119,11 +95,7 @@ class Node
 
   //! A step begins here.
   void BeginStep()
-  {
-    step = problem.State().Version()[problem.State().Rank()] + 1;
-    if (!handOver)
-      endpoint.BeginStep();
-  }
+  { step = problem.State().Version()[problem.State().Rank()] + 1; }
   //! The same for a gradient of another rank.
   void CountStep() { ++step; }
   std::uint64_t Step() const { return step; }
@@ -143,16 +115,6 @@ class Node
     counts.points += points;
   }
 
-  //! The same, and announce it to all others; see Endpoint::Announce().
-  void Announce(ManifestEntry& entry,
-                const std::uint64_t* at,
-                const size_t points)
-  {
-    Name(entry, points);
-    entry.versioned = (at != nullptr);
-    endpoint.Announce(entry, at);
-  }
-
   //! This rank has taken a step; call it in Guard().
   void ApplyOwn(const ManifestEntry& entry)
   {
@@ -160,42 +122,27 @@ class Node
     problem.Stepped();
   }
 
-  /**
-   * Gradients of other ranks are here: count them, and judge progress.
-   *
-   * @param measure Has the model applied them, so that their staleness can be
-   *     measured?
-   */
-  template<typename WorkerType>
-  void Apply(const Manifest& manifest, const bool measure, WorkerType& worker)
+  //! Gradients of another rank are here: count them.
+  //! @param staleness If the model has applied them and it is known, or null.
+  void ApplyEntry(const ManifestEntry& entry, const std::uint64_t* staleness)
   {
-    for (size_t i = 0; i < manifest.Entries().size(); ++i)
+    if (staleness)
     {
-      const ManifestEntry& entry = manifest.Entries()[i];
-      if (measure && entry.versioned)
-      {
-        const std::uint64_t size = Staleness(problem.State().Version().data(),
-            manifest.Version(i), problem.State().Ranks());
-        counts.staleness.Add(size);
-        ++counts.othersMeasured;
-        counts.othersStaleness += size;
-      }
-      else if (measure)
-        counts.staleness.Skip(entry.count);
-      const double objective = problem.State().Apply(entry);
-      Guard([&]() { problem.Applied(entry, objective); });
+      counts.staleness.Add(*staleness);
+      ++counts.othersMeasured;
+      counts.othersStaleness += *staleness;
     }
-    counts.applied += manifest.Gradients();
-    Guard([&]() { problem.CloseEpochs(); });
-    Conclude(worker);
+    counts.applied += entry.count;
+    const double objective = problem.State().Apply(entry);
+    Guard([&]() { problem.Applied(entry, objective); });
   }
 
-  //! Pass on the frame that was read, and apply what it says; see Apply().
+  //! All that has come is counted: judge progress.
   template<typename WorkerType>
-  void Accept(const bool measure, WorkerType& worker)
+  void JudgeProgress(WorkerType& worker)
   {
-    endpoint.Relay();
-    Apply(endpoint.Frame().manifest, measure, worker);
+    Guard([&]() { problem.CloseEpochs(); });
+    Conclude(worker);
   }
 
   //! Nothing has happened for a while: has a signal come?
@@ -224,14 +171,10 @@ class Node
       if (finished && worker.MayAnnounceFinal())
       {
         final = true;
-        if (handOver)
-          handOver->AskFinal();
-        else
-          endpoint.BroadcastFinal();
+        TellFinal();
       }
     }
-    if (!handOver)
-      endpoint.SetComplete(endpoint.FinalsMissing() == 0 && worker.MayLeave());
+    Concluded(worker.MayLeave());
   }
 
   //! Does this rank compute no more?
@@ -260,6 +203,24 @@ class Node
   //! What was thrown on this rank, if anything.
   std::exception_ptr Exception() const { return exception; }
 
+ protected:
+  explicit NodeBase(Problem<ElemType>& problem) : problem(problem) { }
+
+  //! Ask all to stop, by a fact with reason, count, value and text.
+  virtual void TellStop(const Fact& fact) = 0;
+  //! This rank computes no more.
+  virtual void TellFinal() = 0;
+  //! Has somebody asked to stop?
+  virtual bool StopKnown() const = 0;
+  //! It is known whether the algorithm lets this rank leave.
+  virtual void Concluded(bool /* mayLeave */) { }
+
+  //! Has this rank asked to stop?
+  bool Asked() const { return asked; }
+
+  RankReport counts;
+  Problem<ElemType>& problem;
+
  private:
   //! Something was thrown, and is being handled.
   void Fail(const std::string& text)
@@ -275,41 +236,145 @@ class Node
     AskToStop(fact);
   }
 
-  //! Ask all to stop, with the reason, value and text of a fact.
   void AskToStop(Fact fact)
   {
     asked = true;
     fact.count = step;
-    if (handOver)
-      handOver->AskToStop(fact);
-    else
-      endpoint.AskToStop(fact);
+    TellStop(fact);
   }
 
-  //! Has somebody asked to stop?
-  bool StopKnown() const
-  {
-    if (handOver)
-      return asked || handOver->Look().stop;
-    return endpoint.Stop() != nullptr;
-  }
-
-  //! Gradients of each origin that have arrived.
-  VersionVector known;
-  RankReport counts;
-  Traffic exchanged;
-  EndpointType endpoint;
-  Problem<ElemType>& problem;
-  HandOver<ElemType>* handOver;
   //! The last step that was begun here.
   std::uint64_t step = 0;
   //! This rank computes no more ...
   bool finished = false;
   //! ... and has asked to tell all others.
   bool final = false;
-  //! Has this rank asked to stop?
   bool asked = false;
   std::exception_ptr exception;
+};
+
+/**
+ * A node that tells facts and gradients by the endpoint of the protocol.
+ *
+ * Its functions are of the computing side.  If the exchanging side runs beside
+ * it (see HandOver), that side owns the endpoint with what it counts, and the
+ * node asks it for what it wants.
+ */
+template<typename ElemType>
+class Node : public NodeBase<ElemType>
+{
+ public:
+  using EndpointType = dasgd::Endpoint<ElemType>;
+
+  /**
+   * @param handOver Where the sides meet if they run at the same time, or null.
+   */
+  Node(const Routes& routes,
+       const EndpointOptions& options,
+       const size_t elements,
+       Problem<ElemType>& problem,
+       HandOver<ElemType>* handOver = nullptr) :
+      NodeBase<ElemType>(problem),
+      known(problem.State().Version()),
+      endpoint(routes, options, elements, known, handOver ? exchanged :
+          this->counts),
+      handOver(handOver)
+  { }
+
+  EndpointType& Endpoint() { return endpoint; }
+  const EndpointType& Endpoint() const { return endpoint; }
+
+  //! The traffic as the exchanging side counts it, if it runs beside.
+  const Traffic& Exchanged() const { return exchanged; }
+
+  //! A step begins here.
+  void BeginStep()
+  {
+    NodeBase<ElemType>::BeginStep();
+    if (!handOver)
+      endpoint.BeginStep();
+  }
+
+  //! Name() a gradient, and announce it to all others; see Endpoint::Announce().
+  void Announce(ManifestEntry& entry,
+                const std::uint64_t* at,
+                const size_t points)
+  {
+    this->Name(entry, points);
+    entry.versioned = (at != nullptr);
+    endpoint.Announce(entry, at);
+  }
+
+  /**
+   * Gradients of other ranks are here: count them, and judge progress.
+   *
+   * @param measure Has the model applied them, so that their staleness can be
+   *     measured?
+   */
+  template<typename WorkerType>
+  void Apply(const Manifest& manifest, const bool measure, WorkerType& worker)
+  {
+    const RunState<ElemType>& state = this->problem.State();
+    for (size_t i = 0; i < manifest.Entries().size(); ++i)
+    {
+      const ManifestEntry& entry = manifest.Entries()[i];
+      if (measure && entry.versioned)
+      {
+        const std::uint64_t size = Staleness(state.Version().data(),
+            manifest.Version(i), state.Ranks());
+        this->ApplyEntry(entry, &size);
+        continue;
+      }
+      if (measure)
+        this->counts.staleness.Skip(entry.count);
+      this->ApplyEntry(entry, nullptr);
+    }
+    this->JudgeProgress(worker);
+  }
+
+  //! Pass on the frame that was read, and apply what it says; see Apply().
+  template<typename WorkerType>
+  void Accept(const bool measure, WorkerType& worker)
+  {
+    endpoint.Relay();
+    Apply(endpoint.Frame().manifest, measure, worker);
+  }
+
+ private:
+  void TellStop(const Fact& fact) override
+  {
+    if (handOver)
+      handOver->AskToStop(fact);
+    else
+      endpoint.AskToStop(fact);
+  }
+
+  void TellFinal() override
+  {
+    if (handOver)
+      handOver->AskFinal();
+    else
+      endpoint.BroadcastFinal();
+  }
+
+  bool StopKnown() const override
+  {
+    if (handOver)
+      return this->Asked() || handOver->Look().stop;
+    return endpoint.Stop() != nullptr;
+  }
+
+  void Concluded(const bool mayLeave) override
+  {
+    if (!handOver)
+      endpoint.SetComplete(endpoint.FinalsMissing() == 0 && mayLeave);
+  }
+
+  //! Gradients of each origin that have arrived.
+  VersionVector known;
+  Traffic exchanged;
+  EndpointType endpoint;
+  HandOver<ElemType>* handOver;
 };
 
 //! Is it this rank's turn to compute, if no frame has arrived?

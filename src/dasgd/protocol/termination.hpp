@@ -53,6 +53,8 @@ class Termination
 
   //! Ranks that may still compute.
   size_t FinalsMissing() const { return finalsMissing; }
+  //! Has this rank told that it computes no more?
+  bool IsFinal(const size_t rank) const { return finalKnown[rank]; }
 
   //! Why the run ends, as far as this rank knows; null before that.
   const Fact* Stop() const { return stopped ? &stop : nullptr; }

@@ -67,6 +67,19 @@ class GradientSource
                         ElemType* sum,
                         const ElemType*& update) = 0;
 
+  /**
+   * Get the update of the gradient ready for a model that ranks share (see
+   * Board), from which factor times `update` is to be subtracted.  The iterate
+   * is to become a copy of that model.
+   *
+   * @param update Where it stands until the next gradient is computed.
+   * @return False if the gradient or the update is not finite.
+   */
+  virtual bool FormUpdate(size_t points,
+                          const StepScale& scale,
+                          const ElemType*& update,
+                          ElemType& factor) = 0;
+
   //! Apply the update of the gradient as it stands, which is one of so many
   //! points, with the step size times `scale`.  False if the result is not
   //! finite.

@@ -86,10 +86,20 @@ class Problem
   {
     const bool finite = source.TakeStep(BatchPoints(), scale, out, sum, update);
     if (!finite)
-    {
-      Fail(std::numeric_limits<ElemType>::quiet_NaN(), AllFinite(
-          source.Gradient(), source.Elements()) ? "update" : "gradient");
-    }
+      FailStep();
+    return finite;
+  }
+
+  //! Get the update of the last gradient ready for a model that ranks share;
+  //! see GradientSource.
+  bool FormUpdate(const StepScale& scale,
+                  const ElemType*& update,
+                  ElemType& factor)
+  {
+    const bool finite = source.FormUpdate(BatchPoints(), scale, update,
+        factor);
+    if (!finite)
+      FailStep();
     return finite;
   }
 
@@ -160,6 +170,13 @@ class Problem
   {
     if (stop)
       state.AskToStop();
+  }
+
+  //! The update of the last gradient is not finite.
+  void FailStep()
+  {
+    Fail(std::numeric_limits<ElemType>::quiet_NaN(), AllFinite(
+        source.Gradient(), source.Elements()) ? "update" : "gradient");
   }
 
   void Fail(const ElemType value, const char* what)

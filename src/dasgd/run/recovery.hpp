@@ -12,6 +12,7 @@
 #include "run_state.hpp"
 
 #include <cstring>
+#include <utility>
 
 namespace dasgd {
 
@@ -27,11 +28,15 @@ struct Survivor
   //! Points that it holds, and how often it has shuffled them.
   std::uint64_t held = 0;
   std::uint64_t shuffles = 0;
+  //! Was it on its way over a board, so that its model has a part of some updates
+  //! only?
+  std::uint64_t torn = 0;
 
   //! As it is sent.
   std::string Bytes() const
   {
-    const std::uint64_t numbers[] = { firstRank, gradients, held, shuffles };
+    const std::uint64_t numbers[] = { firstRank, gradients, held, shuffles,
+        torn };
     return std::string(reinterpret_cast<const char*>(numbers),
         sizeof(numbers)) + std::string(reinterpret_cast<const char*>(
         version.data()), version.size() * sizeof(version[0]));
@@ -39,13 +44,14 @@ struct Survivor
 
   static Survivor FromBytes(const std::string& bytes)
   {
-    std::uint64_t numbers[4] = { };
+    std::uint64_t numbers[5] = { };
     Survivor survivor;
     std::memcpy(numbers, bytes.data(), sizeof(numbers));
     survivor.firstRank = numbers[0];
     survivor.gradients = numbers[1];
     survivor.held = numbers[2];
     survivor.shuffles = numbers[3];
+    survivor.torn = numbers[4];
     const size_t rest = bytes.size() - sizeof(numbers);
     survivor.version.resize(rest / sizeof(numbers[0]));
     if (rest > 0)
@@ -61,7 +67,9 @@ struct Survivor
  * How the survivors continue; the same on all of them, since it follows from
  * what all were told.  All take the state of the one that has applied most.
  * What that one has not applied is as if it had never been computed: all have a
- * gradient of a dead rank, or none has.  Some of them may have died during an
+ * gradient of a dead rank, or none has.  (Unless each of them was in the middle
+ * of an update of their board, behind the one that died in its own: then the
+ * model has a part of these updates.)  Some of them may have died during an
  * earlier recovery that others had completed: their states are from before it,
  * and have applied no more than those from after it.
  */
@@ -72,8 +80,10 @@ class Recovery
   explicit Recovery(std::vector<Survivor> survivorsIn) :
       survivors(std::move(survivorsIn))
   {
+    const auto rank = [this](const size_t i)
+    { return std::make_pair(survivors[i].torn == 0, survivors[i].gradients); };
     for (size_t i = 1; i < survivors.size(); ++i)
-      if (survivors[i].gradients > survivors[source].gradients)
+      if (rank(i) > rank(source))
         source = i;
   }
 

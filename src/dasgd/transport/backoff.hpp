@@ -51,6 +51,34 @@ class Backoff
   size_t waits = 0;
 };
 
+/**
+ * Lets a peer run that waits for this core.  If another program took it and kept
+ * it for long, sleep for a moment the next times: schedulers resume a process
+ * that slept sooner than one that yielded.
+ */
+class CoreOffer
+{
+ public:
+  void Make()
+  {
+    if (sleeps > 0)
+    {
+      --sleeps;
+      std::this_thread::sleep_for(std::chrono::microseconds(1));
+      return;
+    }
+    const auto before = std::chrono::steady_clock::now();
+    std::this_thread::yield();
+    if (std::chrono::steady_clock::now() - before >
+        std::chrono::milliseconds(1))
+      sleeps = 256;
+  }
+
+ private:
+  //! How many more times to sleep instead of yielding.
+  size_t sleeps = 0;
+};
+
 } // namespace dasgd
 
 #endif

@@ -245,12 +245,8 @@ class MpiTransport
     std::vector<MPI_Request> requests;
   };
 
-  /**
-   * Let a peer run that waits for this core.  If another program took it and
-   * kept it for long, sleep for a moment the next times: schedulers resume a
-   * process that slept sooner than one that yielded.
-   */
-  void OfferCore();
+  //! Let a peer run that waits for this core.
+  void OfferCore() { core.Make(); }
 
   //! After the death of a rank: wait until MPI uses none of our buffers.
   void Release();
@@ -278,8 +274,7 @@ class MpiTransport
   size_t nextReceiver = 0;
   //! Of those to receive from, how many send messages.
   size_t messageLinks = 0;
-  //! How many more times to sleep instead of yielding.
-  size_t sleeps = 0;
+  CoreOffer core;
   Backoff backoff;
   std::chrono::steady_clock::time_point nextCheck;
   int exceptions = std::uncaught_exceptions();

@@ -167,21 +167,6 @@ DASGD_INLINE MpiTransport::Pending::~Pending()
     comm.Drain(request);
 }
 
-DASGD_INLINE void MpiTransport::OfferCore()
-{
-  if (sleeps > 0)
-  {
-    --sleeps;
-    std::this_thread::sleep_for(std::chrono::microseconds(1));
-    return;
-  }
-  const auto before = std::chrono::steady_clock::now();
-  std::this_thread::yield();
-  if (std::chrono::steady_clock::now() - before >
-      std::chrono::milliseconds(1))
-    sleeps = 256;
-}
-
 DASGD_INLINE void MpiTransport::Progress()
 {
   if (comm.Size() == 1)

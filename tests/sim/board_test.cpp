@@ -1,0 +1,332 @@
+/**
+ * @file board_test.cpp
+ *
+ * A board: exactly once, equal models, exact staleness and no hang, on random
+ * runs and on all schedules of small ones.
+ *
+ * dasgd is free software under the 3-clause BSD license; see LICENSE.
+ */
+#include "catch.hpp"
+#include "sim/sim_run.hpp"
+
+#include <dasgd/algorithms/board_simulation.hpp>
+
+using namespace conformance;
+
+namespace {
+
+using BoardSimulationType = BoardSimulation<double>;
+
+//! All ranks of a case, on a board with chunks of so many elements.
+std::unique_ptr<BoardSimulationType> OnBoard(const Case& script,
+                                             const SimMachine& machine,
+                                             const size_t chunk,
+                                             ScriptedRanks& ranks)
+{
+  const std::vector<double> start = script.Model();
+  return std::make_unique<BoardSimulationType>(
+      BoardSize{ script.elements, script.ranks, chunk }, machine, start.data(),
+      [&](Board<double>& board, const size_t rank)
+      {
+        return std::make_unique<BoardWorker<double>>(board,
+            ranks[rank]->problem, script.Response());
+      });
+}
+
+//! Notes what each rank applied, and how much of it before each gradient.
+struct Notes
+{
+  explicit Notes(ScriptedRanks& ranks) :
+      applied(ranks.size()), evaluated(ranks.size())
+  {
+    for (size_t i = 0; i < ranks.size(); ++i)
+    {
+      ranks[i]->source.onApplied = [this, i](const ManifestEntry& entry)
+      {
+        for (std::uint64_t k = 0; k < entry.count; ++k)
+          applied[i].emplace_back(entry.origin, entry.first + k);
+      };
+      ranks[i]->source.onEvaluate = [this, i]()
+      { evaluated[i].push_back(applied[i].size()); };
+    }
+  }
+
+  //! The staleness of all gradients together, from the order in which they were
+  //! applied.
+  std::uint64_t Staleness() const
+  {
+    std::uint64_t sum = 0;
+    for (size_t place = 0; place < applied[0].size(); ++place)
+    {
+      const Id& id = applied[0][place];
+      sum += place - evaluated[id.first][size_t(id.second) - 1];
+    }
+    return sum;
+  }
+
+  std::vector<std::vector<Id>> applied;
+  std::vector<std::vector<size_t>> evaluated;
+};
+
+//! What a rank's iterate must be, from what it says that it has applied.
+std::vector<double> SumOf(const Case& script, const VersionVector& version)
+{
+  std::vector<double> sum = script.Model();
+  for (size_t o = 0; o < version.size(); ++o)
+    for (std::uint64_t s = 1; s <= version[o]; ++s)
+      for (size_t i = 0; i < script.elements; ++i)
+        sum[i] -= UpdateElement(o, s, i);
+  return sum;
+}
+
+//! Run a case on a board, and say what is broken.
+std::string Play(const SimRun& run, const size_t chunk, std::uint64_t& mark)
+{
+  ScriptedRanks ranks = MakeRanks(run.script);
+  Notes notes(ranks);
+  const auto simulation = OnBoard(run.script, run.machine, chunk, ranks);
+  simulation->Run(2000000);
+  std::vector<Ending> ends;
+  bool threw = false;
+  std::uint64_t skipped = 0;
+  for (size_t i = 0; i < run.script.ranks; ++i)
+  {
+    ends.push_back(EndingOf(simulation->Worker(i), *ranks[i]));
+    threw = threw || ends[i].threw;
+    skipped += ends[i].counts.staleness.Skipped();
+  }
+  mark = simulation->Fingerprint();
+  std::ostringstream out;
+  out << Broken(run.script, ends);
+  // Callbacks of a rank that threw are told no more.
+  for (size_t i = 0; i < run.script.ranks && !threw; ++i)
+  {
+    if (notes.applied[i] != notes.applied[0])
+      out << "rank " << i << " applied gradients in another order\n";
+    if (skipped == 0 && ends[i].counts.staleness.Sum() != notes.Staleness())
+    {
+      out << "rank " << i << ": staleness is " << notes.Staleness() << ", not "
+          << ends[i].counts.staleness.Sum() << "\n";
+    }
+  }
+  return out.str();
+}
+
+} // namespace
+
+TEST_CASE("all promises hold on a board", "[sim][board][seeds]")
+{
+  PlaySeeds("all promises hold on a board",
+      [](const std::uint64_t seed, std::string& text)
+      {
+        const SimRun run = Draw(seed);
+        const size_t chunk = 1 + seed % run.script.elements;
+        text = run.script.Text() + ", chunks of " + std::to_string(chunk);
+        std::uint64_t first = 0, second = 0;
+        std::string broken = Play(run, chunk, first);
+        if (broken.empty() && seed % 10 == 0)
+        {
+          broken = Play(run, chunk, second);
+          if (first != second)
+            broken += "the same seed gives another run\n";
+        }
+        return broken;
+      });
+}
+
+TEST_CASE("a rank's iterate is the board as of a post at any moment",
+    "[sim][board][seeds]")
+{
+  size_t torn = 0, whole = 0;
+  PlaySeeds("a rank's iterate is the board as of a post at any moment",
+      [&](const std::uint64_t seed, std::string& text)
+      {
+        SimRun run = Draw(seed);
+        run.script.elements = 8;
+        // Posts take long, so that many are caught in one.
+        run.machine.applySeconds = 2 * run.machine.computeSeconds[0];
+        text = run.script.Text();
+        ScriptedRanks ranks = MakeRanks(run.script);
+        const auto simulation = OnBoard(run.script, run.machine, 2, ranks);
+        Random random(seed);
+        const double when = random.Uniform(0, 100) *
+            run.machine.computeSeconds[0];
+        // One dies, perhaps inside a post; the others halt when they notice.
+        simulation->Halt(random.Below(run.script.ranks), when);
+        simulation->Run(2000000, when * random.Uniform(1, 1.5));
+        std::ostringstream out;
+        for (size_t i = 0; i < run.script.ranks; ++i)
+        {
+          const BoardWorker<double>& worker = simulation->Worker(i);
+          if (worker.Torn())
+          {
+            ++torn;
+            continue;
+          }
+          ++whole;
+          if (ranks[i]->iterate != SumOf(run.script, ranks[i]->state.Version()))
+            out << "rank " << i << ": the model is not what it has applied\n";
+        }
+        return out.str();
+      });
+  CHECK(whole > torn);
+  CHECK((torn > 0 || std::getenv("DASGD_SEED")));
+}
+
+TEST_CASE("a rank that comes too late for the log catches up", "[sim][board]")
+{
+  for (const Event event : { Event::None, Event::Callback, Event::NonFinite })
+  {
+    SimRun run;
+    run.script.ranks = 4;
+    run.script.sharing = Sharing::Dynamic;
+    run.script.points = 300;
+    run.script.batchSize = 1;
+    run.script.maxIterations = 12000;
+    run.script.event = event;
+    run.script.eventRank = 2;
+    run.script.eventStep = 3000;
+    // The last rank has its first gradient when all others are done.
+    run.machine.computeSeconds = { 1, 1, 1, 5000 };
+    run.machine.computeSpread = 0.5;
+    ScriptedRanks ranks = MakeRanks(run.script);
+    const auto simulation = OnBoard(run.script, run.machine, 1, ranks);
+    simulation->Run(2000000);
+    std::vector<Ending> ends;
+    for (size_t i = 0; i < 4; ++i)
+      ends.push_back(EndingOf(simulation->Worker(i), *ranks[i]));
+    CHECK(Broken(run.script, ends) == "");
+    CHECK(ends[0].counts.computed > BoardLog::capacity / 3);
+    CHECK(ends[3].counts.staleness.Skipped() > BoardLog::capacity);
+    CHECK(ends[0].counts.staleness.Skipped() == 0);
+  }
+}
+
+namespace {
+
+//! Ranks that compute one gradient each and post it, step by step as a schedule
+//! says.
+class Steps
+{
+ public:
+  Steps(const Case& script, const size_t chunk) :
+      ranks(MakeRanks(script)),
+      notes(ranks),
+      lines(Board<double>::Bytes({ script.elements, script.ranks, chunk }) /
+          128 + 1),
+      board({ script.elements, script.ranks, chunk }, lines.front().bytes)
+  {
+    for (size_t i = 0; i < script.ranks; ++i)
+    {
+      workers.push_back(std::make_unique<BoardWorker<double>>(board,
+          ranks[i]->problem));
+      workers[i]->Node().Start();
+    }
+  }
+
+  //! Can a rank do something?
+  bool Can(const size_t rank) const
+  {
+    const BoardWorker<double>& worker = *workers[rank];
+    return worker.UnderWay() ? worker.Pass().CouldTurn() : !worker.Done() ||
+        worker.MustLook();
+  }
+
+  //! Has it something to do, if it is its turn?
+  bool Left(const size_t rank) const
+  { return workers[rank]->UnderWay() || !workers[rank]->Done(); }
+
+  void Do(const size_t rank)
+  {
+    BoardWorker<double>& worker = *workers[rank];
+    if (worker.UnderWay())
+      worker.Advance();
+    else if (!worker.MustLook() && HasWork(worker))
+    {
+      worker.Evaluate();
+      worker.BeginPass();
+    }
+    else if (worker.MustLook() || worker.Behind())
+      worker.BeginPass();
+  }
+
+  struct alignas(128) Line
+  {
+    std::uint8_t bytes[128] = { };
+  };
+
+  ScriptedRanks ranks;
+  Notes notes;
+  std::vector<Line> lines;
+  Board<double> board;
+  std::vector<std::unique_ptr<BoardWorker<double>>> workers;
+};
+
+} // namespace
+
+TEST_CASE("every schedule of three posts over three chunks is atomic",
+    "[sim][board]")
+{
+  Case script;
+  script.ranks = 3;
+  script.elements = 3;
+  script.points = 3;
+  script.batchSize = 1;
+  script.maxIterations = 3;
+
+  // Depth first over all choices of who goes next, as long as posts are under
+  // way; a schedule is replayed from its start.
+  size_t schedules = 0, blocked = 0;
+  std::vector<size_t> schedule;
+  std::vector<std::vector<size_t>> choices;
+  do
+  {
+    Steps steps(script, 1);
+    std::vector<bool> posted(3, false);
+    for (size_t depth = 0; ; ++depth)
+    {
+      if (depth == choices.size())
+      {
+        std::vector<size_t> able;
+        for (size_t rank = 0; rank < 3; ++rank)
+        {
+          const bool busy = steps.workers[rank]->UnderWay() ||
+              steps.ranks[rank]->state.HasWork();
+          if (busy && steps.Can(rank))
+            able.push_back(rank);
+          else if (busy)
+            ++blocked;
+        }
+        if (able.empty())
+          break;
+        choices.push_back(able);
+        schedule.push_back(0);
+      }
+      steps.Do(choices[depth][schedule[depth]]);
+    }
+    ++schedules;
+    // All have posted.  Finals and the last look, in turn.
+    for (size_t round = 0; round < 100; ++round)
+      for (size_t rank = 0; rank < 3; ++rank)
+        if (steps.Left(rank) && steps.Can(rank))
+          steps.Do(rank);
+    std::vector<Ending> ends;
+    for (size_t rank = 0; rank < 3; ++rank)
+    {
+      REQUIRE(!steps.Left(rank));
+      ends.push_back(EndingOf(*steps.workers[rank], *steps.ranks[rank]));
+      REQUIRE(steps.notes.applied[rank] == steps.notes.applied[0]);
+      REQUIRE(ends[rank].counts.staleness.Sum() == steps.notes.Staleness());
+    }
+    REQUIRE(Broken(script, ends) == "");
+
+    while (!choices.empty() && ++schedule.back() == choices.back().size())
+    {
+      choices.pop_back();
+      schedule.pop_back();
+    }
+  }
+  while (!choices.empty());
+  CHECK(schedules > 1000);
+  CHECK(blocked > 1000);
+}
