@@ -103,7 +103,9 @@ def shards(program):
         expect(0.15 < test / sum(WORDS.values()) < 0.25, "a fifth for testing", result)
     for name in "words to train with", "words to test", "nonzeros":
         expect(field(alone, name) == field(both, name), f"the same {name} on two ranks", both)
-    expect(number(alone, "MB sent") == 0 and number(both, "MB sent") > 0, "what was sent", both)
+    expect(number(alone, "MB sent") == 0 and number(both, "MB sent") == 0, "one model", both)
+    apart = program.well("--words", "lists", *QUICK, "--topology", "complete", ranks=2)
+    expect(number(apart, "MB sent") > 0, "what was sent", apart)
 
 
 def options(program):

@@ -64,7 +64,6 @@ void RunOnBoard(BoardWorker<ElemType>& worker,
   node.Start();
   while (!worker.Done())
   {
-    wait.Glance();
     if (worker.MustLook())
       pass();
     else if (HasWork(worker) && ahead())
@@ -74,6 +73,7 @@ void RunOnBoard(BoardWorker<ElemType>& worker,
     }
     else if (HasWork(worker))
     {
+      wait.Glance();
       limit.Begins(watch.Now());
       worker.Evaluate();
       watch.Lap(counts.secondsComputing);

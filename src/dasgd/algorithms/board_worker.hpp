@@ -109,6 +109,7 @@ class BoardWorker : public WorkerDefaults
       response(response),
       others(problem.State().Ranks())
   {
+    lines.reserve(block);
     // The board is not this rank's alone, but it is the only vector besides its
     // own.
     node.Counts().vectorBound = node.Counts().peakVectors = 1;
@@ -255,19 +256,21 @@ class BoardWorker : public WorkerDefaults
       for (const BoardRecord& one : missed)
         Apply(one);
     }
-    else if (!board.Log().Read(position, written, lines))
+    while (!late && position < written)
     {
-      // Overwritten meanwhile: look again.
-      BeginPass();
-      return;
-    }
-    else
-    {
+      const std::uint64_t end = std::min(written, position + block);
+      if (!board.Log().Read(position, end, lines))
+      {
+        // Overwritten meanwhile: look again.
+        BeginPass();
+        return;
+      }
       for (const BoardLog::Line& line : lines)
       {
         board.Log().Decode(line, record);
         Apply(record);
       }
+      position = end;
     }
     position = written;
     node.JudgeProgress(*this);
@@ -344,7 +347,8 @@ class BoardWorker : public WorkerDefaults
   std::uint64_t written = 0;
   bool late = false;
   std::vector<BoardRecord> missed;
-  //! Scratch.
+  //! Scratch, for so many records at a time.
+  static constexpr std::uint64_t block = 256;
   std::vector<BoardLog::Line> lines;
   BoardRecord record;
 };
