@@ -23,7 +23,7 @@ namespace example {
 //! The arguments that the examples understand.
 struct Options
 {
-  std::string topology = "complete";
+  std::string topology = "auto";
   size_t epochs;
   size_t points;
   bool hash = false;
@@ -50,7 +50,7 @@ struct Options
       else
       {
         throw std::invalid_argument("'" + name + "' is not known or lacks its "
-            "value; known are --topology T (complete, ring, exponential, "
+            "value; known are --topology T (auto, complete, ring, exponential, "
             "mesh:RxC, tree:K, graph:0-1,1-2, file:PATH), --epochs N, "
             "--points N (to train with), --seed N (of random numbers), --hash "
             "(each rank prints a hash of its model)");
