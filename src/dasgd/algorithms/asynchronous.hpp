@@ -155,7 +155,13 @@ struct Asynchronous
     }
     try
     {
-      if (!RunBoard(comm, settings, elements, problem, outcome))
+      bool done = false;
+      if constexpr (std::is_same<TraitsType, DasgdTraits>::value)
+      {
+        done = settings.board && RunBoard(comm, settings, elements, problem,
+            outcome);
+      }
+      if (!done)
         RunWorker(comm, settings, options, elements, problem, outcome);
       outcome.counts.deviation = MakeModelsEqual(comm, settings, options,
           problem.Iterate(), elements);
@@ -178,7 +184,7 @@ struct Asynchronous
   }
 
  private:
-  //! All ranks share a board; false if that is not to be, or cannot.
+  //! All ranks share a board; false if they cannot.
   template<typename ElemType>
   static bool RunBoard(const MpiCommunicator& comm,
                        const RunSettings& settings,
@@ -186,8 +192,6 @@ struct Asynchronous
                        Problem<ElemType>& problem,
                        Outcome& outcome)
   {
-    if (!std::is_same<TraitsType, DasgdTraits>::value || !settings.board)
-      return false;
     const BoardSize size = BoardSize::Of(elements, comm.Size());
     const MpiBoardMemory memory(comm, Board<ElemType>::Bytes(size));
     if (!memory)

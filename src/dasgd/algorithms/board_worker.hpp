@@ -162,9 +162,7 @@ class BoardWorker : public WorkerDefaults
     const size_t elements = pass.End() - begin;
     ElemType* const model = board.Model() + begin;
     if (posts)
-    {
       SubtractAndCopy(model, iterate + begin, update + begin, factor, elements);
-    }
     else
       std::memcpy(iterate + begin, model, elements * sizeof(ElemType));
     if (!pass.Last())
