@@ -11,6 +11,8 @@
 
 #include <dasgd/algorithms/board_simulation.hpp>
 
+#include <set>
+
 using namespace conformance;
 
 namespace {
@@ -21,7 +23,10 @@ using BoardSimulationType = BoardSimulation<double>;
 std::unique_ptr<BoardSimulationType> OnBoard(const Case& script,
                                              const SimMachine& machine,
                                              const size_t chunk,
-                                             ScriptedRanks& ranks)
+                                             ScriptedRanks& ranks,
+                                             const bool beside = true,
+                                             const Topology& between =
+                                                 Topology::Auto())
 {
   const std::vector<double> start = script.Model();
   return std::make_unique<BoardSimulationType>(
@@ -30,7 +35,7 @@ std::unique_ptr<BoardSimulationType> OnBoard(const Case& script,
       {
         return std::make_unique<BoardWorker<double>>(board,
             ranks[rank]->problem, script.Response());
-      });
+      }, beside, between);
 }
 
 //! Notes what each rank applied, and how much of it before each gradient.
@@ -51,7 +56,26 @@ struct Notes
     }
   }
 
-  //! The staleness of all gradients together, from the order in which they were
+  //! The staleness of all gradients that a rank has applied, from explicit sets:
+  //! what it had before each, and what the origin had that computed it.
+  std::uint64_t Staleness(const size_t rank) const
+  {
+    std::uint64_t sum = 0;
+    std::set<Id> had;
+    for (const Id& id : applied[rank])
+    {
+      const std::vector<Id>& order = applied[id.first];
+      const size_t prefix = evaluated[id.first][size_t(id.second) - 1];
+      size_t both = 0;
+      for (size_t i = 0; i < prefix; ++i)
+        both += had.count(order[i]);
+      sum += had.size() + prefix - 2 * both;
+      had.insert(id);
+    }
+    return sum;
+  }
+
+  //! The staleness of all gradients together on one board, from the order in which they were
   //! applied.
   std::uint64_t Staleness() const
   {
@@ -112,7 +136,83 @@ std::string Play(const SimRun& run, const size_t chunk, std::uint64_t& mark)
   return out.str();
 }
 
+//! The same on several machines, if the seed says so.
+std::string PlayOnMachines(const SimRun& run,
+                           const size_t chunk,
+                           const Topology& between,
+                           const bool beside,
+                           std::uint64_t& mark)
+{
+  ScriptedRanks ranks = MakeRanks(run.script);
+  Notes notes(ranks);
+  const auto simulation = OnBoard(run.script, run.machine, chunk, ranks, beside,
+      between);
+  simulation->Run(2000000);
+  std::vector<Ending> ends;
+  bool threw = false;
+  std::uint64_t skipped = 0, gradients = 0;
+  for (size_t i = 0; i < run.script.ranks; ++i)
+  {
+    ends.push_back(EndingOf(simulation->Worker(i), *ranks[i]));
+    threw = threw || ends[i].threw;
+    skipped += ends[i].counts.staleness.Skipped();
+    gradients += ends[i].counts.computed;
+  }
+  mark = simulation->Fingerprint();
+  std::ostringstream out;
+  out << Broken(run.script, ends);
+  // The sets take long if they are large.
+  for (size_t i = 0; i < run.script.ranks && !threw && skipped == 0 &&
+      gradients < 300; ++i)
+  {
+    if (ends[i].counts.staleness.Sum() != notes.Staleness(i))
+    {
+      out << "rank " << i << ": staleness is " << notes.Staleness(i)
+          << ", not " << ends[i].counts.staleness.Sum() << "\n";
+    }
+  }
+  return out.str();
+}
+
+//! Put the ranks of a run on several machines.
+Topology Spread(SimRun& run, const std::uint64_t seed)
+{
+  Random random(Mix(seed, 77));
+  const size_t machines = 1 + random.Below(run.script.ranks);
+  for (size_t i = 0; i < run.script.ranks; ++i)
+    run.machine.machines.push_back(random.Below(machines));
+  const BoardLinks links(run.machine.machines);
+  return RandomTopology(random, links.Machines());
+}
+
 } // namespace
+
+TEST_CASE("all promises hold on boards of several machines",
+    "[sim][board][seeds]")
+{
+  size_t measured = 0;
+  PlaySeeds("all promises hold on boards of several machines",
+      [&](const std::uint64_t seed, std::string& text)
+      {
+        SimRun run = Draw(seed);
+        const Topology between = Spread(run, seed);
+        const size_t chunk = 1 + seed % run.script.elements;
+        const bool beside = seed % 3 != 0;
+        text = run.script.Text() + ", chunks of " + std::to_string(chunk) +
+            ", machines " + between.Name();
+        std::uint64_t first = 0, second = 0;
+        std::string broken = PlayOnMachines(run, chunk, between, beside,
+            first);
+        if (broken.empty() && seed % 10 == 0)
+        {
+          broken = PlayOnMachines(run, chunk, between, beside, second);
+          if (first != second)
+            broken += "the same seed gives another run\n";
+        }
+        ++measured;
+        return broken;
+      });
+}
 
 TEST_CASE("all promises hold on a board", "[sim][board][seeds]")
 {

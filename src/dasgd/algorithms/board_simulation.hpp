@@ -1,7 +1,7 @@
 /**
  * @file board_simulation.hpp
  *
- * All ranks of a board in one process, on virtual time, from one seed.
+ * All ranks of one or several boards in one process, on virtual time, from one seed.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -9,9 +9,11 @@
 #define DASGD_ALGORITHMS_BOARD_SIMULATION_HPP
 
 #include "../core/random.hpp"
+#include "board_exchange.hpp"
 #include "board_worker.hpp"
 #include "sim_machine.hpp"
 
+#include <deque>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -23,43 +25,72 @@
 namespace dasgd {
 
 /**
- * Drives one BoardWorker for each rank as RunOnBoard() does, with virtual
- * seconds in place of real ones.  A pass over the board takes
- * SimMachine::applySeconds, a chunk its part of that.  The same seed gives the
- * same run, bit for bit.
+ * Drives one BoardWorker for each rank as RunOnBoard() does, and a
+ * BoardExchange for each machine if there are several, with virtual seconds in
+ * place of real ones.  A pass over a board takes SimMachine::applySeconds, a
+ * chunk its part of that.  The same seed gives the same run, bit for bit.
  */
 template<typename ElemType>
 class BoardSimulation
 {
  public:
   using WorkerType = BoardWorker<ElemType>;
+  using ExchangeType = BoardExchange<ElemType>;
   //! Makes the worker of a rank.
   using MakeType = std::function<std::unique_ptr<WorkerType>(Board<ElemType>&,
       size_t rank)>;
 
   /**
-   * @param size Of the board.
+   * @param size Of each board.
+   * @param machine If it does not say which machine each rank is on, all are on
+   *     one.
    * @param start The model that all begin with.
+   * @param beside Does a machine exchange beside computing, or only while its
+   *     first rank does not compute?
+   * @param between The topology of machines.
    */
-  BoardSimulation(const BoardSize& size,
+  BoardSimulation(BoardSize size,
                   const SimMachine& machine,
                   const ElemType* start,
-                  const MakeType& make) :
+                  const MakeType& make,
+                  const bool beside = true,
+                  const Topology& between = Topology::Auto()) :
       machine(machine),
+      beside(beside),
       random(Mix(machine.seed, 1)),
-      memory(Board<ElemType>::Bytes(size) / sizeof(Line) + 1),
-      board(size, memory.front().bytes),
+      places(machine.machines.empty() ?
+          std::vector<size_t>(size.ranks, 0) : machine.Machines(size.ranks)),
+      links(places, between),
+      network(clock, Numbers(links.Machines()), machine.window,
+          machine.machineBytesPerSecond, Mix(machine.seed, 2),
+          [this](const size_t host) { Arrived(host); }, machine.vectorBytes),
       seats(size.ranks)
   {
-    std::copy(start, start + size.elements, board.Model());
+    size.outgoing = (links.Machines() > 1);
+    for (size_t i = 0; i < links.Machines(); ++i)
+    {
+      hosts.emplace_back(size);
+      std::copy(start, start + size.elements, hosts[i].board.Model());
+    }
     for (size_t i = 0; i < seats.size(); ++i)
-      seats[i].worker = make(board, i);
+    {
+      Host& host = hosts[links.Of(i)];
+      host.ranks.push_back(i);
+      seats[i].worker = make(host.board, i);
+    }
+    for (size_t i = 0; i < hosts.size() && size.outgoing; ++i)
+      Connect(i);
   }
 
   //! From that time on a rank does nothing more.  Call before Run().
   void Halt(const size_t rank, const double when)
   {
-    clock.After(when, [this, rank]() { seats[rank].halted = true; });
+    clock.After(when, [this, rank]()
+    {
+      seats[rank].halted = true;
+      if (Carries(rank))
+        hosts[links.Of(rank)].halted = true;
+    });
   }
 
   //! See Simulation::Run().
@@ -71,6 +102,8 @@ class BoardSimulation
       seats[i].worker->Node().Start();
       clock.After(0, [this, i]() { Act(i); });
     }
+    for (size_t i = 0; i < hosts.size() && beside; ++i)
+      clock.After(0, [this, i]() { Tend(i); });
     std::uint64_t events = 0;
     while (clock.Next() <= until && clock.Step())
     {
@@ -87,6 +120,8 @@ class BoardSimulation
       all = all && seat.left;
       halted = halted || seat.halted;
     }
+    for (const Host& host : hosts)
+      all = all && host.over;
     if (!all && !halted)
       throw std::runtime_error("dasgd: a simulation is stuck:" + State());
     return all;
@@ -97,6 +132,19 @@ class BoardSimulation
   WorkerType& Worker(const size_t rank) { return *seats[rank].worker; }
   //! Has a rank got to the end?
   bool Left(const size_t rank) const { return seats[rank].left; }
+
+  //! How many machines there are, and what passed between them.
+  size_t Machines() const { return hosts.size(); }
+  const dasgd::Traffic& Traffic(const size_t host) const
+  { return hosts[host].traffic; }
+  //! Vectors that the exchange of a machine held at most, besides its board.
+  size_t PeakVectors(const size_t host) const
+  {
+    const ExchangeType* exchange = hosts[host].exchange.get();
+    return exchange ? exchange->PeakVectors() + machine.window *
+        exchange->Endpoint().ReceiveFrom().size() : 0;
+  }
+
   //! Virtual seconds.
   double Seconds() const { return clock.Now(); }
   //! A number that stands for all that happened, and in which order.
@@ -121,23 +169,100 @@ class BoardSimulation
     bool halted = false;
   };
 
+  //! A machine: its board, and what it exchanges with others.
+  struct Host
+  {
+    explicit Host(const BoardSize& size) :
+        memory(Board<ElemType>::Bytes(size) / sizeof(Line) + 1),
+        board(size, memory.front().bytes)
+    { }
+
+    std::vector<Line> memory;
+    Board<ElemType> board;
+    std::vector<size_t> ranks;
+    dasgd::Traffic traffic;
+    std::unique_ptr<Routes> routes;
+    std::unique_ptr<ExchangeType> exchange;
+    SimNetwork::Port* port = nullptr;
+    //! Is it its turn; is something under way; does it wait for its turn at the
+    //! board?
+    bool tending = false;
+    bool busy = false;
+    bool blocked = false;
+    bool over = true;
+    bool halted = false;
+  };
+
+  static std::vector<size_t> Numbers(const size_t count)
+  {
+    std::vector<size_t> numbers;
+    while (numbers.size() < count)
+      numbers.push_back(numbers.size());
+    return numbers;
+  }
+
+  //! Open the links of a machine.
+  void Connect(const size_t index)
+  {
+    Host& host = hosts[index];
+    host.routes = std::make_unique<Routes>(links.Between(), hosts.size(),
+        index);
+    host.exchange = std::make_unique<ExchangeType>(host.board, *host.routes,
+        links.All(), links.Carrier(index), machine.window, host.traffic);
+    Endpoint<ElemType>& endpoint = host.exchange->Endpoint();
+    endpoint.SetMachines(Numbers(hosts.size()));
+    endpoint.Pool().Share(idle);
+    std::vector<SimLink> to;
+    for (const size_t peer : endpoint.SendTo())
+      to.push_back(machine.link(links.Carrier(index), links.Carrier(peer)));
+    host.port = &network.Open(index, endpoint.SendTo(), to,
+        endpoint.ReceiveFrom(), endpoint.Pool());
+    host.port->SetAttentive(beside);
+    host.over = false;
+  }
+
+  //! Does a rank exchange for its machine?
+  bool Carries(const size_t rank) const
+  {
+    const size_t host = links.Of(rank);
+    return hosts[host].exchange && links.Carrier(host) == rank;
+  }
+
   RankReport& Counts(const size_t rank)
   { return seats[rank].worker->Node().Counts(); }
 
-  //! Begin what is next.
+  //
+  // Ranks.
+  //
+
+  //! Begin what is next; first of all exchange, if that is a part of it.
   void Act(const size_t rank)
+  {
+    Host& host = hosts[links.Of(rank)];
+    if (!beside && Carries(rank) && !host.over && !seats[rank].halted)
+    {
+      host.port->SetAttentive(false);
+      host.port->Progress();
+      host.tending = true;
+      Tend(links.Of(rank));
+    }
+    else
+      Go(rank);
+  }
+
+  void Go(const size_t rank)
   {
     Seat& seat = seats[rank];
     if (seat.halted)
       return;
     WorkerType& worker = *seat.worker;
-    if (worker.Done())
+    if (worker.Done() && (beside || !Carries(rank) ||
+        hosts[links.Of(rank)].over))
     {
       seat.left = true;
       Note(rank, 3);
-      return;
     }
-    if (worker.MustLook())
+    else if (worker.MustLook())
       BeginPass(rank);
     else if (HasWork(worker))
     {
@@ -158,6 +283,9 @@ class BoardSimulation
       }
       seat.resting = true;
       seat.since = clock.Now();
+      // In this order: what it notices now wakes it.
+      if (!beside && Carries(rank))
+        hosts[links.Of(rank)].port->SetAttentive(true);
     }
   }
 
@@ -175,6 +303,7 @@ class BoardSimulation
       clock.After(Stall(), [this, rank]() { Act(rank); });
   }
 
+  //! Wait at the first chunk.
   void BeginPass(const size_t rank)
   {
     seats[rank].worker->BeginPass();
@@ -189,33 +318,7 @@ class BoardSimulation
       return;
     seat.blocked = true;
     seat.since = clock.Now();
-    Wake();
-  }
-
-  //! Whose turn it is goes on, after the time that its chunk takes.
-  void Wake()
-  {
-    for (size_t i = 0; i < seats.size(); ++i)
-    {
-      Seat& seat = seats[i];
-      if (seat.halted)
-        continue;
-      if (seat.blocked && seat.worker->Pass().Turn())
-      {
-        seat.blocked = false;
-        Counts(i).secondsExchanging += clock.Now() - seat.since;
-        const double seconds = machine.applySeconds / double(board.Chunks());
-        clock.After(seconds + Stall(), [this, i, seconds]()
-        { Touch(i, seconds); });
-      }
-      else if (seat.resting && (seat.worker->Behind() ||
-          seat.worker->MustLook()))
-      {
-        seat.resting = false;
-        Counts(i).secondsIdle += clock.Now() - seat.since;
-        clock.After(0, [this, i]() { Act(i); });
-      }
-    }
+    Wake(links.Of(rank));
   }
 
   void Touch(const size_t rank, const double seconds)
@@ -232,8 +335,140 @@ class BoardSimulation
     else
     {
       clock.After(Stall(), [this, rank]() { Act(rank); });
-      Wake();
+      Wake(links.Of(rank));
     }
+  }
+
+  //! A rank that rests looks what is next.
+  void Resume(const size_t rank)
+  {
+    Seat& seat = seats[rank];
+    seat.resting = false;
+    Counts(rank).secondsIdle += clock.Now() - seat.since;
+    clock.After(0, [this, rank]() { Act(rank); });
+  }
+
+  //! Something has changed on a board: whose turn it is goes on, after the time
+  //! that its chunk takes.
+  void Wake(const size_t index)
+  {
+    Host& host = hosts[index];
+    for (const size_t i : host.ranks)
+    {
+      Seat& seat = seats[i];
+      if (seat.halted)
+        continue;
+      if (seat.blocked && seat.worker->Pass().Turn())
+      {
+        seat.blocked = false;
+        Counts(i).secondsExchanging += clock.Now() - seat.since;
+        const double seconds = ChunkSeconds(host);
+        clock.After(seconds + Stall(), [this, i, seconds]()
+        { Touch(i, seconds); });
+      }
+      else if (seat.resting && (seat.worker->Behind() ||
+          seat.worker->MustLook()))
+        Resume(i);
+    }
+    if (host.blocked && !host.halted && host.exchange->Pass().Turn())
+    {
+      host.blocked = false;
+      clock.After(ChunkSeconds(host) + Stall(), [this, index]()
+      { TouchForOthers(index); });
+    }
+    else if (host.exchange && !host.busy)
+      Arrived(index);
+  }
+
+  double ChunkSeconds(const Host& host) const
+  { return machine.applySeconds / double(host.board.Chunks()); }
+
+  //
+  // What a machine exchanges with others.
+  //
+
+  //! Something has changed for a machine.
+  void Arrived(const size_t index)
+  {
+    if (beside)
+      clock.After(0, [this, index]() { Tend(index); });
+    else if (seats[links.Carrier(index)].resting)
+      Resume(links.Carrier(index));
+  }
+
+  //! Send, and then do what is next.
+  void Tend(const size_t index)
+  {
+    Host& host = hosts[index];
+    if (host.halted || host.busy || host.over || !(beside || host.tending))
+      return;
+    ExchangeType& exchange = *host.exchange;
+    const std::uint64_t away = host.port->SentAway();
+    exchange.Send(*host.port);
+    const double sending = machine.sendSeconds * double(
+        host.port->SentAway() - away);
+    if (sending > 0)
+      After(index, sending, [this](Host&) { });
+    else if (host.port->HasFrame() && exchange.MayReceive())
+    {
+      After(index, machine.relaySeconds + Stall(), [this, index](Host& now)
+      {
+        Note(seats.size() + index, 1);
+        now.port->Receive([&now](const std::uint8_t* bytes, size_t size,
+            size_t from) { now.exchange->Receive(bytes, size, from); });
+      });
+    }
+    else if (exchange.Due(*host.port))
+    {
+      host.busy = true;
+      exchange.BeginPass();
+      PassForOthers(index);
+    }
+    else
+    {
+      host.over = exchange.MayLeave(*host.port);
+      host.tending = false;
+      if (!beside)
+        Go(links.Carrier(index));
+    }
+  }
+
+  //! Do something after so many seconds, and then what is next.
+  template<typename ActionType>
+  void After(const size_t index, const double seconds, ActionType&& action)
+  {
+    hosts[index].busy = true;
+    clock.After(seconds, [this, index, action]()
+    {
+      Host& host = hosts[index];
+      if (host.halted)
+        return;
+      host.busy = false;
+      action(host);
+      Tend(index);
+    });
+  }
+
+  void PassForOthers(const size_t index)
+  {
+    hosts[index].blocked = true;
+    Wake(index);
+  }
+
+  void TouchForOthers(const size_t index)
+  {
+    Host& host = hosts[index];
+    if (host.halted)
+      return;
+    Note(seats.size() + index, 2);
+    host.exchange->Advance();
+    if (host.exchange->UnderWay())
+    {
+      PassForOthers(index);
+      return;
+    }
+    After(index, Stall(), [](Host&) { });
+    Wake(index);
   }
 
   //! How long a rank stands still, by chance.
@@ -243,12 +478,12 @@ class BoardSimulation
         random.Uniform(0, 2 * machine.stallSeconds) : 0;
   }
 
-  void Note(const size_t rank, const std::uint64_t what)
+  void Note(const size_t who, const std::uint64_t what)
   {
     std::uint64_t bits;
     const double now = clock.Now();
     std::memcpy(&bits, &now, sizeof(bits));
-    fingerprint = Mix(fingerprint ^ bits, 4 * rank + what);
+    fingerprint = Mix(fingerprint ^ bits, 4 * who + what);
   }
 
   //! For messages: who is where.
@@ -263,15 +498,27 @@ class BoardSimulation
           seat.worker->Pass().Chunk()) : seat.resting ? " rests" : " works")
           << ", has applied " << seat.worker->Node().Counts().applied << ";";
     }
+    for (size_t i = 0; i < hosts.size() && hosts[i].exchange; ++i)
+    {
+      const Host& host = hosts[i];
+      out << " machine " << i << (host.over ? " is done" : host.blocked ?
+          " waits at chunk " + std::to_string(host.exchange->Pass().Chunk()) :
+          host.busy ? " exchanges" : " waits") << ";";
+    }
     out << " at " << clock.Now() << " s";
     return out.str();
   }
 
   SimMachine machine;
+  bool beside;
   SimClock clock;
   Random random;
-  std::vector<Line> memory;
-  Board<ElemType> board;
+  std::vector<size_t> places;
+  BoardLinks links;
+  //! Buffers that no machine uses.
+  std::vector<Buffer> idle;
+  SimNetwork network;
+  std::deque<Host> hosts;
   std::vector<Seat> seats;
   std::uint64_t fingerprint = 0;
 };

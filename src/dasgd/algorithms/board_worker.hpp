@@ -161,7 +161,12 @@ class BoardWorker : public WorkerDefaults
     const size_t begin = pass.First();
     const size_t elements = pass.End() - begin;
     ElemType* const model = board.Model() + begin;
-    if (posts)
+    if (posts && board.Outgoing())
+    {
+      SubtractCopyAndAdd(model, iterate + begin, board.Outgoing() + begin,
+          update + begin, factor, elements);
+    }
+    else if (posts)
       SubtractAndCopy(model, iterate + begin, update + begin, factor, elements);
     else
       std::memcpy(iterate + begin, model, elements * sizeof(ElemType));

@@ -34,6 +34,19 @@ inline size_t DasgdVectors(const Routes& routes, const size_t window)
   return DasgdBuffers(routes, window) + window * routes.ReceiveFrom().size();
 }
 
+//! Throws unless a frame of so many bytes has the sum of the gradients that it
+//! names.
+template<typename ElemType>
+void CheckHasVector(const DecodedFrame<ElemType>& frame, const size_t size)
+{
+  // A vector without gradients is what rounding has left of them.
+  if (frame.vector || frame.manifest.Empty())
+    return;
+  throw WireError("a frame of " + std::to_string(size) + " bytes has no "
+      "elements, but names " + std::to_string(frame.manifest.Gradients()) +
+      " gradients");
+}
+
 /**
  * One rank of DASGD.  The problem computes: iterate, gradient and policy are
  * its own.  The endpoint and the sums exchange.
@@ -114,13 +127,7 @@ class DasgdWorker : public WorkerDefaults
   {
     endpoint.Read(bytes, size);
     const DecodedFrame<ElemType>& frame = endpoint.Frame();
-    // A vector without gradients is what rounding has left of them.
-    if (!frame.vector && !frame.manifest.Empty())
-    {
-      throw WireError("a frame of " + std::to_string(size) + " bytes has no "
-          "elements, but names " + std::to_string(frame.manifest.Gradients()) +
-          " gradients");
-    }
+    CheckHasVector(frame, size);
     if (frame.vector)
       sums.Relay();
     if (handOver)

@@ -41,8 +41,9 @@ struct ManifestEntry
 
 /**
  * The entries of a summed update in the order in which they were added, with
- * the version vectors they were computed at.  Its size is bounded: beyond
- * Limit() entries, gradients are folded into the last entry of their origin, and
+ * the version vectors they were computed at.  These have a number for each
+ * origin, or for each group of origins whose gradients have one order.  Its size
+ * is bounded: beyond Limit() entries, gradients are folded into the last entry of their origin, and
  * no more version vectors are kept.  Counts stay exact; gradients without a
  * version vector are reported as not measured, and far beyond the limit the
  * objectives of the newest epochs are dropped, too (which are then not judged).
@@ -52,37 +53,43 @@ struct ManifestEntry
 class Manifest
 {
  public:
-  explicit Manifest(const size_t ranks = 1) :
-      ranks(ranks), lastOf(ranks, none) { }
+  /**
+   * @param origins Whose gradients there are.
+   * @param length Of a version vector; 0 for one number for each origin.
+   */
+  explicit Manifest(const size_t origins = 1, const size_t length = 0) :
+      length(length > 0 ? length : origins), lastOf(origins, none) { }
 
   /**
-   * Entries kept apart for a given number of ranks, and version vectors kept at
-   * all.  A peer computing a thousandth as fast as the others is still measured
+   * Entries kept apart for a given length of version vectors, and version
+   * vectors kept at all.  A peer computing a thousandth as fast as the others is still measured
    * completely on small jobs; on large ones version vectors are what fills the
    * frame.
    */
-  static size_t Limit(const size_t ranks)
+  static size_t Limit(const size_t length)
   {
-    return std::max<size_t>(64, std::min<size_t>(1024, 65536 / (ranks + 8)));
+    return std::max<size_t>(64, std::min<size_t>(1024, 65536 / (length + 8)));
   }
 
   //! Entries that there can be at most.
-  static size_t MaxEntries(const size_t ranks)
-  { return 2 * Limit(ranks) + ranks; }
+  static size_t MaxEntries(const size_t origins, const size_t length)
+  { return 2 * Limit(length) + origins; }
+  static size_t MaxEntries(const size_t origins)
+  { return MaxEntries(origins, origins); }
 
   //! One gradient in so many takes its version vector along.  On 128 ranks or
   //! fewer each does.  On more, a frame that holds a gradient of each rank would
   //! be longer than many models; a sample will do, one that does not depend on
   //! the way.
-  static size_t VersionedEvery(const size_t ranks)
-  { return (ranks * ranks + 16383) / 16384; }
+  static size_t VersionedEvery(const size_t length)
+  { return (length * length + 16383) / 16384; }
 
   //! Does a gradient take its version vector along?
   //! @param sequence The number of the gradient at its origin.
-  static bool Versioned(const size_t ranks,
+  static bool Versioned(const size_t length,
                         const size_t origin,
                         const std::uint64_t sequence)
-  { return (sequence + origin) % VersionedEvery(ranks) == 0; }
+  { return (sequence + origin) % VersionedEvery(length) == 0; }
 
   /**
    * Add an entry; it continues where its origin's last entry ended.
@@ -93,14 +100,14 @@ class Manifest
   void Add(const ManifestEntry& entry, const std::uint64_t* version)
   {
     const size_t last = lastOf[entry.origin];
-    if (last != none && entries.size() >= Limit(ranks))
+    if (last != none && entries.size() >= Limit(length))
     {
       // An epoch's total stands in the epoch's last entry: keep it as long as
       // there is room at all, and then rather those of the oldest epochs, which
       // are judged first.
       ManifestEntry& old = entries[last];
       const bool sameEpoch = (old.epoch == entry.epoch);
-      if (sameEpoch || entries.size() >= 2 * Limit(ranks))
+      if (sameEpoch || entries.size() >= 2 * Limit(length))
       {
         assert(old.first + old.count == entry.first);
         old.count += entry.count;
@@ -125,15 +132,15 @@ class Manifest
     gradients += entry.count;
     lastOf[entry.origin] = std::uint32_t(entries.size());
     entries.push_back(entry);
-    const size_t kept = versions.size() / ranks;
-    if (!entry.versioned || version == nullptr || kept >= Limit(ranks))
+    const size_t kept = versions.size() / length;
+    if (!entry.versioned || version == nullptr || kept >= Limit(length))
     {
       entries.back().versioned = false;
       slots.push_back(none);
       return;
     }
     slots.push_back(std::uint32_t(kept));
-    versions.insert(versions.end(), version, version + ranks);
+    versions.insert(versions.end(), version, version + length);
   }
 
   //! The last entry of an origin, or null.
@@ -164,11 +171,13 @@ class Manifest
   {
     entries.reserve(count);
     slots.reserve(count);
-    versions.reserve(std::min(count, Limit(ranks)) * ranks);
+    versions.reserve(std::min(count, Limit(length)) * length);
   }
 
   bool Empty() const { return entries.empty(); }
-  size_t Ranks() const { return ranks; }
+  size_t Origins() const { return lastOf.size(); }
+  //! Of a version vector.
+  size_t Length() const { return length; }
   //! Number of gradients (at least the number of entries).
   std::uint64_t Gradients() const { return gradients; }
   const std::vector<ManifestEntry>& Entries() const { return entries; }
@@ -176,14 +185,14 @@ class Manifest
   const std::uint64_t* Version(const size_t entry) const
   {
     return (slots[entry] == none) ? nullptr :
-        versions.data() + size_t(slots[entry]) * ranks;
+        versions.data() + size_t(slots[entry]) * length;
   }
 
  private:
   static constexpr std::uint32_t none =
       std::numeric_limits<std::uint32_t>::max();
 
-  size_t ranks;
+  size_t length;
   std::vector<ManifestEntry> entries;
   //! By entry, the place of its version vector.
   std::vector<std::uint32_t> slots;

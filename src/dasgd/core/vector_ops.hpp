@@ -135,6 +135,33 @@ inline void SubtractAndCopy(ElemType* __restrict model,
     iterate[i] = model[i] = model[i] - factor * update[i];
 }
 
+//! The same, and sum += factor * update.
+template<typename ElemType>
+inline void SubtractCopyAndAdd(ElemType* __restrict model,
+                               ElemType* __restrict iterate,
+                               ElemType* __restrict sum,
+                               const ElemType* __restrict update,
+                               const ElemType factor,
+                               const size_t elements)
+{
+  for (size_t i = 0; i < elements; ++i)
+  {
+    const ElemType u = factor * update[i];
+    iterate[i] = model[i] = model[i] - u;
+    sum[i] += u;
+  }
+}
+
+//! target = source; source = 0.
+template<typename ElemType>
+inline void Take(ElemType* __restrict target,
+                 ElemType* __restrict source,
+                 const size_t elements)
+{
+  std::memcpy(target, source, elements * sizeof(ElemType));
+  std::memset(source, 0, elements * sizeof(ElemType));
+}
+
 } // namespace dasgd
 
 #endif

@@ -82,13 +82,17 @@ struct BoardSize
   size_t ranks = 0;
   //! Elements of a chunk.
   size_t chunk = 8192;
+  //! Are there other machines, for which updates are summed?
+  bool outgoing = false;
 
   //! Ranks that post at the same time work on one chunk each, so there are to be
   //! many; but a chunk costs some atomic operations.
-  static BoardSize Of(const size_t elements, const size_t ranks)
+  static BoardSize Of(const size_t elements,
+                      const size_t ranks,
+                      const bool outgoing = false)
   {
     return { elements, ranks, std::max<size_t>(1024, std::min<size_t>(8192,
-        elements / 64 / 1024 * 1024)) };
+        elements / 64 / 1024 * 1024)), outgoing };
   }
 
   size_t Chunks() const
@@ -97,8 +101,10 @@ struct BoardSize
 
 /**
  * The model in memory of a machine that all of its ranks have mapped, divided
- * into chunks with a lock each, and the log of what has been posted.  Each rank
- * has an object of its own for the same memory.
+ * into chunks with a lock each, and the log of what has been posted.  If there
+ * are other machines, the sum of the updates of this one that they have yet to
+ * get stands beside the model (see BoardExchange).  Each rank has an object of
+ * its own for the same memory.
  *
  * A rank gets to the board by a BoardPass: from the first chunk to the last, in
  * the order in which ranks got the first.  Nobody overtakes, so all chunks see the same
@@ -112,14 +118,16 @@ class Board
  public:
   //! Bytes of memory that it needs.
   static size_t Bytes(const BoardSize& size)
-  { return ModelAt(size) + RoundUp(size.elements * sizeof(ElemType)); }
+  { return ModelAt(size) + (size.outgoing ? 2 : 1) * VectorBytes(size); }
 
   //! @param memory All zero when the first rank gets it.
   Board(const BoardSize& size, std::uint8_t* memory) :
       size(size),
       locks(reinterpret_cast<TicketLock*>(memory)),
       log(size.ranks, memory + LogAt(size)),
-      model(reinterpret_cast<ElemType*>(memory + ModelAt(size)))
+      model(reinterpret_cast<ElemType*>(memory + ModelAt(size))),
+      outgoing(size.outgoing ? reinterpret_cast<ElemType*>(memory +
+          ModelAt(size) + VectorBytes(size)) : nullptr)
   { }
 
   const BoardSize& Size() const { return size; }
@@ -129,12 +137,16 @@ class Board
 
   //! A chunk may be touched by whoever has its lock.
   ElemType* Model() { return model; }
+  //! The sum for other machines, likewise; null if there are none.
+  ElemType* Outgoing() { return outgoing; }
   //! To be added to by whoever has the lock of the last chunk; anybody reads.
   BoardLog& Log() { return log; }
   const BoardLog& Log() const { return log; }
 
  private:
   static size_t RoundUp(const size_t bytes) { return (bytes + 127) / 128 * 128; }
+  static size_t VectorBytes(const BoardSize& size)
+  { return RoundUp(size.elements * sizeof(ElemType)); }
   static size_t LogAt(const BoardSize& size)
   { return RoundUp(size.Chunks() * sizeof(TicketLock)); }
   static size_t ModelAt(const BoardSize& size)
@@ -144,6 +156,7 @@ class Board
   TicketLock* locks;
   BoardLog log;
   ElemType* model;
+  ElemType* outgoing;
 };
 
 /**

@@ -46,6 +46,9 @@ struct EndpointOptions
   //! Do manifests wait for a vector to go with, and are they relayed without
   //! version vectors, which only receivers that apply gradients need?
   bool lazy = true;
+  //! Ranks whose gradients and facts there are, if each end of the routes stands
+  //! for several; 0 if each is a rank.
+  size_t origins = 0;
 };
 
 /**
@@ -63,7 +66,8 @@ class Endpoint
 {
  public:
   /**
-   * @param routes The routes of this rank.
+   * @param routes The routes of this rank, or of its machine.  Version vectors
+   *     have a number for each end of them.
    * @param elements Elements of the model.
    * @param version Gradients of each origin that are known here; counted here.
    *     The model may be behind, if it applies them later.
@@ -111,13 +115,16 @@ class Endpoint
   void BeginStep() { inARow = 0; }
 
   /**
-   * Announce gradients of this rank to all others.
+   * Announce gradients of this rank, or of one that it speaks for, to all others.
    *
    * @param entry What they are.
    * @param at The version of the model that they were computed at, or null if
    *     that means nothing to anybody.
    */
   void Announce(const ManifestEntry& entry, const std::uint64_t* at);
+
+  //! Tell all others a fact of a rank that this one speaks for.
+  void Tell(const Fact& fact) { Broadcast(fact); }
 
   //! Ask all to stop, with the reason, count, value and text of a fact.  Once
   //! is enough, and all that there is room for in a frame.
@@ -189,6 +196,16 @@ class Endpoint
   //! How many of them are in use at a time at most.
   size_t MaxBuffers() const { return maxBuffers; }
 
+  //! Is there room for a frame on a link that own gradients take, and is it time
+  //! for one?
+  template<typename TransportType>
+  bool Wanted(TransportType& transport) const
+  {
+    return std::any_of(routes.Emit().begin(), routes.Emit().end(),
+        [&](const size_t channel) { return Due(linkOf[channel]) &&
+            transport.CanSend(linkOf[channel]); });
+  }
+
   //! Decides how long frames wait for more gradients; facts do not.
   ExchangePace& Pace() { return pace; }
 
@@ -227,7 +244,7 @@ class Endpoint
   //! May what waits be sent, all of it, or is it to wait for more?
   bool Due(const size_t link) const
   {
-    return urgent[link] || complete || pace.Due(link, version[routes.Rank()]);
+    return urgent[link] || complete || pace.Due(link, announced);
   }
 
   //! The next outbox of a link, in turn, that has something.
@@ -267,6 +284,8 @@ class Endpoint
   size_t sweep;
 
   ExchangePace pace;
+  //! Own gradients that were announced.
+  std::uint64_t announced = 0;
   Termination termination;
   bool complete = false;
 

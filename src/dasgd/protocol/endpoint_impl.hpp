@@ -23,7 +23,8 @@ Endpoint<ElemType>::Endpoint(const dasgd::Routes& routes,
                              dasgd::Traffic& traffic) :
     routes(routes),
     neighbours(options.neighbours),
-    limits{routes.Ranks(), elements},
+    limits{ options.origins > 0 ? options.origins : routes.Ranks(), elements,
+        routes.Ranks() },
     version(version),
     lazy(options.lazy),
     pool(limits.MaxBytes()),
@@ -42,8 +43,8 @@ Endpoint<ElemType>::Endpoint(const dasgd::Routes& routes,
     lastsToCome(neighbours.receiveFrom.size()),
     sweep(2 * options.window * neighbours.receiveFrom.size()),
     pace(neighbours.sendTo.size()),
-    termination(routes.Ranks()),
-    frame(routes.Ranks()),
+    termination(limits.ranks),
+    frame(limits.ranks, limits.length),
     traffic(traffic)
 {
   for (size_t link = 0; link < boxesOf.size(); ++link)
@@ -65,13 +66,14 @@ Endpoint<ElemType>::Endpoint(const dasgd::Routes& routes,
     }
   }
   for (Outbox& box : boxes)
-    box.manifest = Manifest(routes.Ranks());
+    box.manifest = Manifest(limits.ranks, limits.length);
 }
 
 template<typename ElemType>
 void Endpoint<ElemType>::Reserve()
 {
-  const size_t entries = Manifest::MaxEntries(routes.Ranks());
+  const size_t entries = Manifest::MaxEntries(limits.ranks,
+      limits.length);
   for (Outbox& box : boxes)
     box.manifest.Reserve(entries);
   frame.manifest.Reserve(entries);
@@ -168,7 +170,8 @@ void Endpoint<ElemType>::Announce(const ManifestEntry& entry,
     box.own += size_t(entry.count);
     ++held[linkOf[channel]];
   }
-  version[routes.Rank()] += entry.count;
+  version[entry.origin] += entry.count;
+  announced += entry.count;
 }
 
 template<typename ElemType>
@@ -251,7 +254,7 @@ bool Endpoint<ElemType>::Send(TransportType& transport, VectorsType& vectors)
       box.buffer = std::move(rest);
 
       sent = true;
-      pace.Sent(link, version[routes.Rank()]);
+      pace.Sent(link, announced);
       traffic.framesPaced += paced[link] ? 1 : 0;
       paced[link] = false;
       ++traffic.framesSent;

@@ -130,7 +130,8 @@ class UpdateSlot
   void Reserve()
   {
     for (Updates* updates : { there.get(), taken.get() })
-      updates->manifest.Reserve(Manifest::MaxEntries(updates->manifest.Ranks()));
+      updates->manifest.Reserve(Manifest::MaxEntries(
+          updates->manifest.Origins()));
   }
 
   //! Is there something to take?  Call it under the lock.

@@ -30,15 +30,21 @@ struct FrameLimits
   size_t ranks;
   //! Elements of the model.
   size_t elements;
+  //! Of version vectors; 0 for one number for each rank.
+  size_t length = 0;
+
+  size_t Length() const { return (length > 0) ? length : ranks; }
 
   size_t MaxBytes() const
   {
     const size_t entry = 6 * Varint::MaxBytes + sizeof(double) + 1;
-    const size_t versions = Manifest::Limit(ranks) * ranks * Varint::MaxBytes;
+    const size_t versions = Manifest::Limit(Length()) * Length() *
+        Varint::MaxBytes;
     const size_t fact = 5 * Varint::MaxBytes + sizeof(double) +
         Fact::MaxText;
     return FrameHeader::Bytes + VectorBytes(elements) + 2 * Varint::MaxBytes +
-        Manifest::MaxEntries(ranks) * entry + versions + MaxFacts() * fact;
+        Manifest::MaxEntries(ranks, Length()) * entry + versions +
+        MaxFacts() * fact;
   }
 
   //! Every origin tells at most two facts.
@@ -51,7 +57,9 @@ struct FrameLimits
 //! What a frame says, but for its vector.
 struct FrameContents
 {
-  explicit FrameContents(const size_t ranks) : manifest(ranks) { }
+  //! @param length Of version vectors; see Manifest.
+  explicit FrameContents(const size_t ranks, const size_t length = 0) :
+      manifest(ranks, length) { }
 
   FrameHeader header;
   Manifest manifest;
@@ -144,7 +152,8 @@ size_t EncodeFrame(Buffer& buffer,
 template<typename ElemType>
 struct DecodedFrame : FrameContents
 {
-  explicit DecodedFrame(const size_t ranks) : FrameContents(ranks) { }
+  explicit DecodedFrame(const size_t ranks, const size_t length = 0) :
+      FrameContents(ranks, length) { }
 
   //! The vector, where it was received; null if there is none.
   const ElemType* vector = nullptr;

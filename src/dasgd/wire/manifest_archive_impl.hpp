@@ -47,7 +47,7 @@ DASGD_INLINE void Save(ByteOutputArchive& archive, const Manifest& manifest)
 
     // Neighbouring version vectors differ by little.
     const std::uint64_t* version = manifest.Version(i);
-    for (size_t r = 0; r < manifest.Ranks(); ++r)
+    for (size_t r = 0; r < manifest.Length(); ++r)
       archive(Varint(ZigZag(version[r], previous ? previous[r] : 0)));
     previous = version;
   }
@@ -82,22 +82,23 @@ DASGD_INLINE void Load(ByteInputArchive& archive,
                        Manifest& manifest,
                        std::vector<std::uint64_t>& version)
 {
-  const size_t ranks = manifest.Ranks();
+  const size_t origins = manifest.Origins();
+  const size_t length = manifest.Length();
   // Counters are sums of counts, so far from overflow in any real run; and the
   // gradients of all ranks together can be counted, too.
   constexpr std::uint64_t most = std::uint64_t(1) << 62;
-  const std::uint64_t mostGradients = most / ranks;
+  const std::uint64_t mostGradients = most / origins;
 
   manifest.Clear();
-  version.assign(ranks, 0);
+  version.assign(length, 0);
   const std::uint64_t entries = LoadNumber(archive, "a manifest of length", 0,
-      Manifest::MaxEntries(ranks));
+      Manifest::MaxEntries(origins, length));
   size_t versions = 0;
   for (std::uint64_t i = 0; i < entries; ++i)
   {
     ManifestEntry entry;
     entry.origin = std::uint32_t(LoadNumber(archive, "an origin", 0,
-        ranks - 1));
+        origins - 1));
     entry.first = LoadNumber(archive, "a sequence number", 1, mostGradients);
     entry.count = LoadNumber(archive, "a count of gradients", 1,
         mostGradients - entry.first + 1);
@@ -117,13 +118,13 @@ DASGD_INLINE void Load(ByteInputArchive& archive,
             std::to_string(entry.count) + " gradients before byte " +
             std::to_string(archive.Position()));
       }
-      if (++versions > Manifest::Limit(ranks))
+      if (++versions > Manifest::Limit(length))
       {
         throw WireError("a frame has more than " + std::to_string(
-            Manifest::Limit(ranks)) + " version vectors before byte " +
+            Manifest::Limit(length)) + " version vectors before byte " +
             std::to_string(archive.Position()));
       }
-      for (size_t r = 0; r < ranks; ++r)
+      for (size_t r = 0; r < length; ++r)
         version[r] = UnZigZag(LoadNumber(archive), version[r]);
     }
     const ManifestEntry* last = manifest.Last(entry.origin);
