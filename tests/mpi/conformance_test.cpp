@@ -26,19 +26,25 @@ TEST_CASE("all promises hold on random runs over MPI", "[mpi]")
 
 namespace {
 
-//! The same on a board.
-std::vector<Ending> PlayOnBoard(const MpiCommunicator& comm, const Case& script)
+//! The same on boards, one for each machine.
+std::vector<Ending> PlayOnBoard(const MpiCommunicator& comm,
+                                const Case& script,
+                                const std::vector<size_t>& machines)
 {
   ScriptedRank rank(script, comm.Rank());
   const Topology topology = "complete";
-  RunSettings settings{ topology };
+  RunSettings settings{ topology, script.window };
   settings.board = true;
+  settings.machines = &machines;
+  settings.share = script.share;
+  settings.maxLead = script.maxLead;
+  settings.overlap = script.Overlaps(comm.Rank());
   settings.damping = script.damping;
   settings.lookAhead = script.lookAhead;
   Outcome outcome;
   DasgdAlgorithm::Run(comm, settings, {}, script.elements, rank.problem,
       outcome);
-  CHECK(outcome.board);
+  CHECK(outcome.boards == BoardLinks(machines).Machines());
   Ending mine;
   mine.iterate = rank.iterate;
   mine.version = rank.state.Version();
@@ -51,7 +57,27 @@ std::vector<Ending> PlayOnBoard(const MpiCommunicator& comm, const Case& script)
   return Gather(comm, mine);
 }
 
+std::vector<Ending> PlayOnBoard(const MpiCommunicator& comm, const Case& script)
+{ return PlayOnBoard(comm, script, std::vector<size_t>(comm.Size(), 0)); }
+
 } // namespace
+
+TEST_CASE("all promises hold on boards of several machines over MPI", "[mpi]")
+{
+  const MpiCommunicator comm(MPI_COMM_WORLD);
+  for (std::uint64_t seed = 1; seed <= 40; ++seed)
+  {
+    Random random(seed);
+    Case script = RandomCase(random, comm.Size());
+    if (seed % 5 == 0)
+      script.elements = 5000;
+    std::vector<size_t> machines;
+    for (size_t i = 0; i < comm.Size(); ++i)
+      machines.push_back(random.Below(comm.Size()));
+    INFO("seed " << seed << " (" << script.Text() << ")");
+    CHECK(Broken(script, PlayOnBoard(comm, script, machines)) == "");
+  }
+}
 
 TEST_CASE("all promises hold on a board over MPI", "[mpi]")
 {

@@ -81,7 +81,7 @@ std::vector<Ending> PlayOnBoard(const Case& script, const size_t chunk)
       Board<double> board(size, memory.front().bytes);
       BoardWorker<double> worker(board, rank.problem, script.Response());
       Yield wait;
-      RunOnBoard(worker, wait, script.maxLead);
+      RunOnBoard(worker, wait, NoExchange(), script.maxLead);
       ends[i] = EndingOf(worker, rank);
     });
   }

@@ -34,7 +34,7 @@ struct RunSettings
   const std::vector<size_t>* machines = nullptr;
   //! Are frames lent to ranks on the same machine?
   bool sharedMemory = true;
-  //! Are all ranks on one machine, and may share a board?
+  //! May the ranks of a machine share a board?
   bool board = false;
   //! The same on all ranks; for choices that are left to chance.
   std::uint64_t seed = 1;

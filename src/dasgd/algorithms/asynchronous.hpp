@@ -184,7 +184,7 @@ struct Asynchronous
   }
 
  private:
-  //! All ranks share a board; false if they cannot.
+  //! The ranks of each machine share a board; false if they cannot.
   template<typename ElemType>
   static bool RunBoard(const MpiCommunicator& comm,
                        const RunSettings& settings,
@@ -192,8 +192,15 @@ struct Asynchronous
                        Problem<ElemType>& problem,
                        Outcome& outcome)
   {
-    const BoardSize size = BoardSize::Of(elements, comm.Size());
-    const MpiBoardMemory memory(comm, Board<ElemType>::Bytes(size));
+    const BoardLinks machines(settings.machines ? *settings.machines :
+        std::vector<size_t>(comm.Size(), 0));
+    const size_t here = machines.Of(comm.Rank());
+    const bool carries = comm.Rank() == machines.Carrier(here);
+    const bool exchanges = carries && machines.Machines() > 1;
+    const BoardSize size = BoardSize::Of(elements, comm.Size(),
+        machines.Machines() > 1);
+    const MpiBoardMemory memory(comm, machines.Carrier(here),
+        Board<ElemType>::Bytes(size));
     if (!memory)
     {
       if (comm.Rank() == 0)
@@ -207,7 +214,7 @@ struct Asynchronous
       return false;
     }
     Board<ElemType> board(size, memory.Bytes());
-    if (comm.Rank() == 0)
+    if (carries)
     {
       std::copy(problem.Iterate(), problem.Iterate() + elements,
           board.Model());
@@ -215,18 +222,23 @@ struct Asynchronous
     BoardWorker<ElemType> worker(board, problem, StalenessResponse(
         settings.damping, settings.lookAhead, comm.Size()));
     worker.Node().Counts().staleness = settings.staleness;
-    outcome.board = true;
-    // All begin together, when the model is there.
-    MPI_Request barrier;
-    mpi::Check(MPI_Ibarrier(comm.Handle(), &barrier), "MPI_Ibarrier");
-    comm.Await(barrier, Backoff::Yield);
+    outcome.boards = machines.Machines();
+    MpiBoardWait wait(comm, settings.crowded, Name());
+    // All begin together, when the model is there; with other machines, as soon
+    // as there are links.
+    if (!exchanges)
+      comm.Barrier();
     {
       // Also if a rank is lost: what this one has counted is needed then.
       const ShowCounts live(settings.live, worker.Node().Counts(), outcome);
-      MpiBoardWait wait(comm, settings.crowded, Name());
       try
       {
-        RunOnBoard(worker, wait, settings.maxLead);
+        if (exchanges)
+        {
+          RunBetween(comm, settings, machines, board, worker, wait);
+        }
+        else
+          RunOnBoard(worker, wait, NoExchange(), settings.maxLead);
       }
       catch (const mpi::RankLost&)
       {
@@ -241,6 +253,49 @@ struct Asynchronous
       outcome.stop = *worker.Node().Stop();
     outcome.exception = worker.Node().Exception();
     return true;
+  }
+
+  //! The rank of a machine that exchanges with others.
+  template<typename ElemType>
+  static void RunBetween(const MpiCommunicator& comm,
+                         const RunSettings& settings,
+                         const BoardLinks& machines,
+                         Board<ElemType>& board,
+                         BoardWorker<ElemType>& worker,
+                         MpiBoardWait& wait)
+  {
+    RankReport& counts = worker.Node().Counts();
+    const Routes routes(machines.Between(), machines.Machines(),
+        machines.Of(comm.Rank()));
+    // A thread counts by itself.
+    Traffic traffic;
+    BoardExchange<ElemType> exchange(board, routes, machines.All(),
+        comm.Rank(), settings.window, settings.overlap ? traffic : counts);
+    exchange.Reserve();
+    Endpoint<ElemType>& endpoint = exchange.Endpoint();
+    endpoint.AllBetween();
+    endpoint.Pace().SetShare(settings.share);
+    counts.vectorBound += exchange.Vectors(routes, settings.window);
+
+    MpiTransport::Options links;
+    links.crowded = settings.crowded;
+    MpiTransport transport(comm, machines.Carriers(endpoint.SendTo()),
+        machines.Carriers(endpoint.ReceiveFrom()), settings.window,
+        endpoint.Pool(), links);
+    if (settings.overlap)
+    {
+      MpiBoardWait beside(comm, settings.crowded, Name());
+      Exchanging exchanging(exchange, transport, beside);
+      RunOnBoardBeside(worker, wait, exchanging, settings.maxLead);
+      static_cast<Traffic&>(counts) = traffic;
+    }
+    else
+    {
+      RunOnBoard(worker, wait, Exchanging(exchange, transport, wait),
+          settings.maxLead);
+    }
+    counts.peakVectors += exchange.PeakVectors() +
+        settings.window * endpoint.ReceiveFrom().size();
   }
 
   template<typename ElemType>

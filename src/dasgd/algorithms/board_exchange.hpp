@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <vector>
 
 namespace dasgd {
@@ -28,8 +29,7 @@ class BoardLinks
    * @param topology Of machines; Auto chooses one.
    */
   explicit BoardLinks(const std::vector<size_t>& places,
-                      const Topology& topology = Topology::Auto()) :
-      between(topology)
+                      const Topology& topology = Topology::Auto())
   {
     std::map<size_t, size_t> numbers;
     for (size_t rank = 0; rank < places.size(); ++rank)
@@ -40,11 +40,9 @@ class BoardLinks
         carriers.push_back(rank);
       machines.push_back(machine);
     }
-    if (between == Topology::Auto())
-    {
-      between = (Machines() <= detail::mostComplete) ? Topology::Complete() :
-          Topology::Exponential();
-    }
+    std::vector<size_t> alone(Machines());
+    std::iota(alone.begin(), alone.end(), size_t(0));
+    between = topology.On(alone);
   }
 
   size_t Machines() const { return carriers.size(); }
@@ -105,11 +103,12 @@ class BoardExchange
                 const std::vector<size_t>& machines,
                 const size_t carrier,
                 const size_t window,
-                Traffic& traffic) :
+                dasgd::Traffic& traffic) :
       board(board),
       pass(board, carrier),
       machines(machines),
       machine(routes.Rank()),
+      traffic(traffic),
       known(machines.size(), 0),
       factsOf(machines.size(), 0),
       endpoint(routes, { Neighbours::Of(routes), window,
@@ -122,6 +121,8 @@ class BoardExchange
       posts(BoardLog::capacity, Post(routes.Ranks()))
   { }
 
+  //! What passed between this machine and others.
+  const dasgd::Traffic& Traffic() const { return traffic; }
   dasgd::Endpoint<ElemType>& Endpoint() { return endpoint; }
   const dasgd::Endpoint<ElemType>& Endpoint() const { return endpoint; }
 
@@ -378,6 +379,7 @@ class BoardExchange
   BoardPass<ElemType> pass;
   const std::vector<size_t>& machines;
   size_t machine;
+  dasgd::Traffic& traffic;
 
   //! Gradients and facts of each rank that were received or announced.
   VersionVector known;

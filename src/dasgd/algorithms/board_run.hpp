@@ -1,17 +1,103 @@
 /**
  * @file board_run.hpp
  *
- * The loop of a rank on a board, in real time.
+ * The loop of a rank on a board, and of its machine's exchange, in real time.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
 #ifndef DASGD_ALGORITHMS_BOARD_RUN_HPP
 #define DASGD_ALGORITHMS_BOARD_RUN_HPP
 
+#include "board_exchange.hpp"
 #include "board_worker.hpp"
 #include "run.hpp"
 
+#include <atomic>
+
 namespace dasgd {
+
+//! Pass over the board, by a BoardWorker or a BoardExchange.
+template<typename PassingType, typename WaitType>
+void PassOver(PassingType& one, WaitType& wait)
+{
+  one.BeginPass();
+  wait.Begin();
+  while (one.UnderWay())
+  {
+    if (one.Advance())
+      wait.Begin();
+    else
+      wait.Turn(one.Pass());
+  }
+}
+
+//! For a rank that does not exchange with other machines.
+struct NoExchange
+{
+  //! Do what there is to do; false if that is nothing.
+  bool Tend() { return false; }
+  //! A gradient took until now.
+  void Computed(double /* now */) { }
+  //! Has this machine nothing more to do with others?
+  bool Over() { return true; }
+};
+
+/**
+ * Exchanges with other machines whenever it is asked to: by the loop of a rank
+ * between two gradients, or by a thread.
+ *
+ * @tparam WaitType See RunOnBoard().
+ */
+template<typename ElemType, typename TransportType, typename WaitType>
+class Exchanging
+{
+ public:
+  Exchanging(BoardExchange<ElemType>& exchange,
+             TransportType& transport,
+             WaitType& wait) :
+      exchange(exchange), transport(transport), wait(wait), watch(nullptr) { }
+
+  bool Tend()
+  {
+    ExchangePace& pace = exchange.Endpoint().Pace();
+    pace.Other(Spent());
+    const bool looks = pace.LookDue();
+    bool did = false;
+    while (looks && exchange.MayReceive() && transport.Receive(
+        [&](const std::uint8_t* bytes, const size_t size, const size_t from)
+        { exchange.Receive(bytes, size, from); }))
+      did = true;
+    if (exchange.Due(transport))
+    {
+      PassOver(exchange, wait);
+      did = true;
+    }
+    exchange.Send(transport);
+    const Traffic& traffic = exchange.Traffic();
+    pace.Exchanged(Spent(), traffic.framesSent + traffic.framesReceived,
+        transport.Busy(), looks);
+    return did;
+  }
+
+  //! Call it as soon as the gradient is there.
+  void Computed(double /* now */) { exchange.Endpoint().Pace().Computed(Spent()); }
+
+  bool Over() { return exchange.MayLeave(transport); }
+
+ private:
+  //! Where ranks share cores, the time of others passes meanwhile.
+  double Spent()
+  {
+    watch.Lap(unused);
+    return transport.Crowded() ? ProcessorSeconds() : watch.Now();
+  }
+
+  BoardExchange<ElemType>& exchange;
+  TransportType& transport;
+  WaitType& wait;
+  Stopwatch watch;
+  double unused = 0;
+};
 
 /**
  * Drive a rank on a board until all are done.  Computing never waits for a
@@ -23,11 +109,13 @@ namespace dasgd {
  *     for one that has nothing to do; all may throw if a rank has died.
  *     `Begin()` comes before each wait for a turn, and `Pause()` is called by a
  *     rank that is too far ahead.
+ * @param others See NoExchange.
  * @param maxLead See LeadLimit; 0 for no limit.
  */
-template<typename ElemType, typename WaitType>
+template<typename ElemType, typename WaitType, typename OthersType>
 void RunOnBoard(BoardWorker<ElemType>& worker,
                 WaitType& wait,
+                OthersType&& others,
                 const size_t maxLead = 0)
 {
   // A rank that has done its share follows the others at this interval.
@@ -48,22 +136,16 @@ void RunOnBoard(BoardWorker<ElemType>& worker,
   };
   const auto pass = [&]()
   {
-    worker.BeginPass();
-    wait.Begin();
-    while (worker.UnderWay())
-    {
-      if (worker.Advance())
-        wait.Begin();
-      else
-        wait.Turn(worker.Pass());
-    }
+    PassOver(worker, wait);
     watch.Lap(counts.secondsExchanging);
     looked = watch.Now();
   };
 
   node.Start();
-  while (!worker.Done())
+  while (!worker.Done() || !others.Over())
   {
+    const bool tended = others.Tend();
+    watch.Lap(counts.secondsExchanging);
     if (worker.MustLook())
       pass();
     else if (HasWork(worker) && ahead())
@@ -77,10 +159,11 @@ void RunOnBoard(BoardWorker<ElemType>& worker,
       limit.Begins(watch.Now());
       worker.Evaluate();
       watch.Lap(counts.secondsComputing);
+      others.Computed(watch.Now());
       if (worker.Due())
         pass();
     }
-    else if (!worker.MustLook())
+    else if (!worker.MustLook() && !tended)
     {
       wait.Rest();
       node.Look(worker);
@@ -90,6 +173,71 @@ void RunOnBoard(BoardWorker<ElemType>& worker,
     }
   }
   watch.Lap(counts.secondsExchanging);
+}
+
+/**
+ * The same for a rank whose machine exchanges with others in a thread.  Posts of
+ * other processes wake nobody, so the thread looks again after a while, at
+ * growing intervals.
+ *
+ * @param exchanging What the thread does; it has a wait of its own.
+ */
+template<typename ElemType, typename WaitType, typename ExchangingType>
+void RunOnBoardBeside(BoardWorker<ElemType>& worker,
+                      WaitType& wait,
+                      ExchangingType& exchanging,
+                      const size_t maxLead = 0)
+{
+  //! Passes on what the thread fails with.
+  struct Thread : NoExchange
+  {
+    bool Tend()
+    {
+      if (failed)
+        std::rethrow_exception(failure);
+      return false;
+    }
+
+    std::atomic<bool> failed{ false };
+    std::atomic<bool> abandoned{ false };
+    std::exception_ptr failure;
+  };
+  Thread others;
+  std::thread thread = StartThread([&]()
+  {
+    constexpr std::chrono::microseconds shortest(20), longest(500);
+    std::chrono::microseconds nap = shortest;
+    try
+    {
+      while (!others.abandoned && !exchanging.Over())
+      {
+        if (exchanging.Tend())
+        {
+          nap = shortest;
+          continue;
+        }
+        std::this_thread::sleep_for(nap);
+        nap = std::min(longest, nap + shortest);
+      }
+    }
+    catch (...)
+    {
+      others.failure = std::current_exception();
+      others.failed = true;
+    }
+  });
+  try
+  {
+    RunOnBoard(worker, wait, others, maxLead);
+  }
+  catch (...)
+  {
+    others.abandoned = true;
+    thread.join();
+    throw;
+  }
+  thread.join();
+  others.Tend();
 }
 
 } // namespace dasgd

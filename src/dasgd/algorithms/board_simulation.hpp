@@ -210,7 +210,7 @@ class BoardSimulation
     host.exchange = std::make_unique<ExchangeType>(host.board, *host.routes,
         links.All(), links.Carrier(index), machine.window, host.traffic);
     Endpoint<ElemType>& endpoint = host.exchange->Endpoint();
-    endpoint.SetMachines(Numbers(hosts.size()));
+    endpoint.AllBetween();
     endpoint.Pool().Share(idle);
     std::vector<SimLink> to;
     for (const size_t peer : endpoint.SendTo())

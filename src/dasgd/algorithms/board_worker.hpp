@@ -110,9 +110,10 @@ class BoardWorker : public WorkerDefaults
       others(problem.State().Ranks())
   {
     lines.reserve(block);
-    // The board is not this rank's alone, but it is the only vector besides its
-    // own.
-    node.Counts().vectorBound = node.Counts().peakVectors = 1;
+    // The board is not this rank's alone, but there is no other vector besides
+    // its own.
+    node.Counts().vectorBound = node.Counts().peakVectors =
+        board.Outgoing() ? 2 : 1;
   }
 
   BoardNode<ElemType>& Node() { return node; }

@@ -25,9 +25,9 @@ struct Outcome
   //! What was thrown on this rank, if anything.
   std::exception_ptr exception;
   RankReport counts;
-  //! Did all ranks share a board; and if a rank was lost, was this one in the
-  //! middle of an update of it?
-  bool board = false;
+  //! The boards that ranks shared, one for each machine (0: there were none); and
+  //! if a rank was lost, was this one in the middle of an update?
+  size_t boards = 0;
   bool torn = false;
 };
 

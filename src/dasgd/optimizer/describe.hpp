@@ -51,19 +51,36 @@ Topology ChosenTopology(const CommonSettings& settings)
       Topology::Complete() : settings.Topology();
 }
 
+//! How many ranks there are on each machine.
+inline std::map<size_t, size_t> RanksByMachine(
+    const std::vector<size_t>& machines)
+{
+  std::map<size_t, size_t> sizes;
+  for (const size_t machine : machines)
+    ++sizes[machine];
+  return sizes;
+}
+
 /**
- * Do all ranks share one model?  They do on one machine, unless the user has
- * chosen how they exchange updates, or wants to know what each of them did.
+ * Do the ranks of a machine share one model?  They do if there are several on
+ * any, unless the user has chosen how they exchange updates, or wants to know
+ * what each of them did.
  */
 inline bool SharesBoard(const CommonSettings& settings,
                         const std::vector<size_t>& machines)
 {
-  return machines.size() > 1 && settings.Topology() == Topology::Auto() &&
-      settings.SharedMemory() && settings.Overlap() != Overlap::Always &&
+  return RanksByMachine(machines).size() < machines.size() &&
+      settings.Topology() == Topology::Auto() && settings.SharedMemory() &&
       !settings.RecordHistory() &&
-      settings.WireFormat().Type() == WireFormat::Kind::Exact &&
-      std::all_of(machines.begin(), machines.end(),
-      [&](const size_t machine) { return machine == machines.front(); });
+      settings.WireFormat().Type() == WireFormat::Kind::Exact;
+}
+
+//! What a report says in place of a topology of ranks.
+inline std::string BoardsName(const std::vector<size_t>& machines)
+{
+  const size_t boards = RanksByMachine(machines).size();
+  return (boards == 1) ? "board" : std::to_string(boards) + " boards, " +
+      BoardLinks(machines).Between().Name();
 }
 
 //! Why it has become another one on these machines; nothing if it has not.
@@ -73,9 +90,7 @@ inline std::string WhyTopology(const Topology& chosen,
 {
   if (chosen == topology)
     return "";
-  std::map<size_t, size_t> sizes;
-  for (const size_t machine : machines)
-    ++sizes[machine];
+  const std::map<size_t, size_t> sizes = RanksByMachine(machines);
   size_t least = machines.size(), most = 0;
   for (const auto& size : sizes)
   {

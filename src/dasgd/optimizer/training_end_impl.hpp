@@ -106,13 +106,14 @@ void Training<AlgorithmType, ElemType>::GatherReport()
 {
   Report& report = settings.report;
   report = dasgd::Describe<AlgorithmType>(*fixed, steps, options,
-      outcome.board ? Topology::Complete() : topology, comm.Size(), elements,
+      outcome.boards > 0 ? Topology::Complete() : topology, comm.Size(), elements,
       sizeof(ElemType), rank.state->EpochPoints());
   report.maxIterations = fixed->maxIterations;
   report.whyTopology = WhyTopology(ChosenTopology<AlgorithmType>(*fixed),
       topology, machines);
-  if (outcome.board)
-    report.topology = "board";
+  report.boards = outcome.boards;
+  if (outcome.boards > 0)
+    report.topology = BoardsName(machines);
   report.overlap = overlap;
   report.damping = damping;
   report.threads = BlasThreads::InUse();

@@ -326,10 +326,14 @@ void Training<AlgorithmType, ElemType>::Run()
     history = std::make_unique<RankHistory>(comm.Size());
   overlap = OverlapChoice();
   bool allOverlap = false;
-  if (IsDasgd<AlgorithmType> && comm.Size() > 1 && !board)
+  const size_t boards = board ? RanksByMachine(machines).size() : 0;
+  if (IsDasgd<AlgorithmType> && comm.Size() > 1 && boards != 1)
   {
-    overlap = OverlapChoice(fixed->overlap, topology.Hops(comm.Size()) > 1,
-        RanksHere() > Cores(), mpi::AnyThread(), fixed->recordHistory);
+    // What a machine exchanges concerns all its ranks, so it is not to wait for
+    // the gradients of one.
+    overlap = OverlapChoice(fixed->overlap, board ||
+        topology.Hops(comm.Size()) > 1, RanksHere() > Cores(),
+        mpi::AnyThread(), fixed->recordHistory);
     // Machines may differ in this.
     allOverlap = true;
     for (const std::uint64_t other : comm.Gather(std::uint64_t(overlap.used)))

@@ -82,6 +82,9 @@ class Endpoint
   //! Which machine each rank is on; what goes to others is counted apart.
   void SetMachines(const std::vector<size_t>& machines);
 
+  //! All others are on other machines.
+  void AllBetween() { between.assign(between.size(), true); }
+
   //! Make room for the largest manifests that there can be, so that nothing is
   //! allocated on the way.
   void Reserve();

@@ -30,6 +30,8 @@ class Report
   std::vector<RankReport> ranks;
   std::string algorithm;
   std::string topology;
+  //! Models that ranks shared, one for each machine; 0 if each had its own.
+  size_t boards = 0;
   //! What it was chosen by, if it is not the user's choice.
   std::string whyTopology;
   //! Whose model is everyone's in the end.

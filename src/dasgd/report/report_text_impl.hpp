@@ -270,8 +270,8 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
     out << "staleness: S_avg " << Short(report.StalenessAverage())
         << ", S_max " << report.StalenessMax();
   }
-  const size_t every = (report.topology == "board") ? 1 :
-      Manifest::VersionedEvery(report.ranks.size());
+  const size_t every = Manifest::VersionedEvery((report.boards > 0) ?
+      report.boards : report.ranks.size());
   if (report.measuresStaleness && every > 1)
   {
     out << " (of one gradient in " << every << ", since there are more ranks "

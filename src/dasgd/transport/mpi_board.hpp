@@ -20,14 +20,18 @@
 
 namespace dasgd {
 
-//! Memory that all ranks of a communicator have mapped.
+//! Memory that all ranks of a machine have mapped.
 class MpiBoardMemory
 {
  public:
-  //! All ranks call it.
-  MpiBoardMemory(const MpiCommunicator& comm, size_t bytes);
+  /**
+   * All ranks call it.
+   *
+   * @param owner The rank of this machine that makes it.
+   */
+  MpiBoardMemory(const MpiCommunicator& comm, size_t owner, size_t bytes);
 
-  //! Do all ranks have it?  The same answer on all.
+  //! Do all ranks of all machines have it?  The same answer on all.
   explicit operator bool() const { return shared; }
   std::uint8_t* Bytes() const { return memory.Bytes(); }
 

@@ -12,18 +12,23 @@
 #include "mpi_board.hpp"
 
 #include <iostream>
+#include <cstring>
 #include <sstream>
+#include <string>
 
 namespace dasgd {
 
 DASGD_INLINE MpiBoardMemory::MpiBoardMemory(const MpiCommunicator& comm,
+                                            const size_t owner,
                                             const size_t bytes)
 {
-  if (comm.Rank() == 0)
+  if (comm.Rank() == owner)
     memory = SharedMemory(bytes);
   SharedMemory::Handle handle = memory.Export();
-  comm.Broadcast(&handle, sizeof(handle));
-  if (comm.Rank() != 0 && handle.bytes > 0)
+  const std::string theirs = comm.Gather(std::string(
+      reinterpret_cast<const char*>(&handle), sizeof(handle)))[owner];
+  std::memcpy(&handle, theirs.data(), sizeof(handle));
+  if (comm.Rank() != owner && handle.bytes > 0)
     memory = SharedMemory(handle);
   shared = true;
   for (const std::uint64_t other : comm.Gather(std::uint64_t(bool(memory))))

@@ -138,6 +138,9 @@ class MpiCommunicator
         crowded);
   }
 
+  //! Wait for all others.
+  void Barrier() const;
+
   //! The machine of each rank, numbered from 0 in the order of ranks.
   std::vector<size_t> Machines() const;
 

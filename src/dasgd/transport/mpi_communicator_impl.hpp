@@ -210,6 +210,15 @@ DASGD_INLINE void MpiCommunicator::ShareAll(const void* mine,
   mpi::Await(request, Backoff::Yield);
 }
 
+DASGD_INLINE void MpiCommunicator::Barrier() const
+{
+  if (size == 1)
+    return;
+  MPI_Request request;
+  mpi::Check(MPI_Ibarrier(comm, &request), "MPI_Ibarrier");
+  Await(request, Backoff::Yield);
+}
+
 DASGD_INLINE std::vector<size_t> MpiCommunicator::Machines() const
 {
   if (size == 1)

@@ -54,13 +54,9 @@ DASGD_INLINE MpiTransport::MpiTransport(const MpiCommunicator& comm,
         link.Receive(slot);
       }
     }
-    if (comm.Size() == 1)
-      return;
     // Let all ranks begin together: gradients that are computed before others
     // have begun are the stalest of all.
-    MPI_Request barrier;
-    mpi::Check(MPI_Ibarrier(comm.Handle(), &barrier), "MPI_Ibarrier");
-    comm.Await(barrier, Backoff::Yield);
+    comm.Barrier();
   }
   catch (const mpi::RankLost&)
   {
