@@ -9,6 +9,7 @@
 #ifndef DASGD_PLAN_TIMED_RUN_HPP
 #define DASGD_PLAN_TIMED_RUN_HPP
 
+#include "../algorithms/board_simulation.hpp"
 #include "../algorithms/dasgd_worker.hpp"
 #include "../algorithms/simulation.hpp"
 #include "plan.hpp"
@@ -53,6 +54,17 @@ inline std::vector<size_t> Machines(const PlanCluster& cluster,
   return machines;
 }
 
+//! Does the default topology let all ranks share one model?
+inline bool OnBoard(const PlanModel& model,
+                    const PlanCluster& cluster,
+                    const size_t ranks,
+                    const Topology& topology)
+{
+  return ranks > 1 && ranks <= cluster.ranksPerMachine &&
+      topology == Topology::Auto() &&
+      model.wireFormat.Type() == WireFormat::Kind::Exact;
+}
+
 //! All ranks of a simulated training, and what they have done up to some moment.
 class TimedRun
 {
@@ -62,10 +74,10 @@ class TimedRun
   TimedRun(const PlanModel& model,
            const PlanCluster& cluster,
            const size_t ranks,
-           const Topology& topologyIn,
+           const Topology& chosen,
            const PlanEffort& effort) :
       total(std::uint64_t(ranks) * effort.gradients),
-      topology(topologyIn.On(Machines(cluster, ranks))),
+      topology(chosen.On(Machines(cluster, ranks))),
       overlap(OverlapChoice(Overlap::Auto, topology.Hops(ranks) > 1,
           cluster.crowded, true, false).used),
       machine(PlanMachine(model, cluster, ranks, overlap)),
@@ -74,8 +86,12 @@ class TimedRun
   {
     machine.seed = effort.seed;
     machine.clock = &now;
-    machine.window = ChooseWindow(0, overlap);
-    machine.vectorBytes = size_t(VectorBytes(model));
+
+    // Chunks of the board take their time; what is in them does not matter.
+    BoardSize board = BoardSize::Of(model.elements, ranks);
+    board.elements = OnBoard(model, cluster, ranks, chosen) ?
+        std::min(board.Chunks(), std::max<size_t>(64, 2 * ranks)) : 1;
+    board.chunk = 1;
 
     Division division;
     division.sharing = Sharing::Dynamic;
@@ -87,11 +103,23 @@ class TimedRun
     const std::vector<bool> computing(ranks, true);
     for (size_t i = 0; i < ranks; ++i)
     {
-      sources.emplace_back(i, note);
+      sources.emplace_back(i, board.elements, note);
       states.emplace_back(start, i, computing, limits);
       problems.emplace_back(states.back(), sources.back());
     }
-    simulation.emplace(topology, ranks, machine, [&](const Routes& routes)
+    if (OnBoard(model, cluster, ranks, chosen))
+    {
+      machine.applySeconds = model.passSeconds;
+      shared.emplace(board, machine, sources.front().Iterate(),
+          [&](Board<double>& memory, const size_t rank)
+      {
+        return std::make_unique<BoardWorker<double>>(memory, problems[rank]);
+      });
+      return;
+    }
+    machine.window = ChooseWindow(0, overlap);
+    machine.vectorBytes = size_t(VectorBytes(model));
+    frames.emplace(topology, ranks, machine, [&](const Routes& routes)
     {
       auto worker = std::make_unique<WorkerType>(routes, machine.window, 1,
           problems[routes.Rank()], WireFormat::Exact, overlap);
@@ -143,7 +171,12 @@ class TimedRun
   //! Run, and return what was done in the second half.
   Sums Run()
   {
-    simulation->Run(std::numeric_limits<std::uint64_t>::max());
+    constexpr std::uint64_t noLimit =
+        std::numeric_limits<std::uint64_t>::max();
+    if (shared)
+      shared->Run(noLimit);
+    else
+      frames->Run(noLimit);
     return end.Since(half);
   }
 
@@ -151,17 +184,17 @@ class TimedRun
   //! ranks that one sends to.
   size_t PeakVectors() const
   {
-    size_t most = 0;
-    for (size_t i = 0; i < states.size(); ++i)
-      most = std::max(most, simulation->PeakVectors(i));
+    size_t most = shared ? 1 : 0;
+    for (size_t i = 0; frames && i < states.size(); ++i)
+      most = std::max(most, frames->PeakVectors(i));
     return most;
   }
   size_t Neighbours() const
   {
     size_t most = 0;
-    for (size_t i = 0; i < states.size(); ++i)
+    for (size_t i = 0; frames && i < states.size(); ++i)
     {
-      most = std::max(most, simulation->Worker(i).Node().Endpoint().SendTo()
+      most = std::max(most, frames->Worker(i).Node().Endpoint().SendTo()
           .size());
     }
     return most;
@@ -181,6 +214,7 @@ class TimedRun
   }
 
   const Topology& Used() const { return topology; }
+  bool Shared() const { return shared.has_value(); }
 
  private:
   //! The gradients of a rank in the second half.
@@ -215,14 +249,19 @@ class TimedRun
     Sums sums;
     sums.seconds = now;
     sums.bytesBetween.assign(machine.machines.back() + 1, 0);
+    sums.bytesSent.assign(shared ? states.size() : 0, 0);
     for (size_t i = 0; i < states.size(); ++i)
     {
-      const auto& node = simulation->Worker(i).Node();
+      const RankReport& counts = shared ? shared->Worker(i).Node().Counts() :
+          frames->Worker(i).Node().Counts();
+      sums.staleness.push_back(double(counts.staleness.Sum()));
+      sums.measured.push_back(double(counts.staleness.Measured()));
+      if (shared)
+        continue;
+      const auto& node = frames->Worker(i).Node();
       const Traffic& traffic = overlap ? node.Exchanged() : node.Counts();
-      sums.staleness.push_back(double(node.Counts().staleness.Sum()));
-      sums.measured.push_back(double(node.Counts().staleness.Measured()));
       sums.bytesBetween[machine.machines[i]] += double(traffic.bytesBetween) +
-          double(simulation->SentAway(i)) * double(machine.vectorBytes);
+          double(frames->SentAway(i)) * double(machine.vectorBytes);
       sums.bytesSent.push_back(double(traffic.bytesSent) +
           double(traffic.framesSent) * double(machine.vectorBytes));
     }
@@ -240,7 +279,9 @@ class TimedRun
   std::deque<TimedSource> sources;
   std::deque<RunState<double>> states;
   std::deque<Problem<double>> problems;
-  std::optional<Simulation<double, WorkerType>> simulation;
+  //! Ranks of one machine share a board, others send frames.
+  std::optional<BoardSimulation<double>> shared;
+  std::optional<Simulation<double, WorkerType>> frames;
   std::uint64_t count = 0;
   Sums half, end;
 };
