@@ -5,11 +5,15 @@
  */
 #include "measure.hpp"
 
+#include <dasgd/algorithms/board_run.hpp>
 #include <dasgd/core/vector_ops.hpp>
+#include <dasgd/plan/timed_run.hpp>
+#include <ranks/launch.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <thread>
 
 namespace dasgd {
 namespace planning {
@@ -17,6 +21,7 @@ namespace planning {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using plan::TimedRanks;
 
 //! Do something again and again for a while: the seconds of each time, sorted.
 template<typename ActionType>
@@ -39,6 +44,117 @@ std::vector<double> Repeat(const double seconds, ActionType&& action)
 
 double Median(const std::vector<double>& sorted)
 { return sorted[sorted.size() / 2]; }
+
+double Since(const Clock::time_point& begin)
+{ return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+//! How a thread that plays a rank waits.
+struct ThreadWait
+{
+  void Glance() { }
+  void Begin() { }
+  void Pause() { std::this_thread::yield(); }
+  void Rest() { std::this_thread::yield(); }
+  template<typename PassType>
+  void Turn(PassType&) { std::this_thread::yield(); }
+};
+
+//! Ranks of this process that share a small model.
+class SmallBoard
+{
+ public:
+  //! @param gradientSeconds That a rank is busy with each gradient.
+  SmallBoard(const size_t ranks,
+             const size_t gradients,
+             const double gradientSeconds) :
+      size(BoardSize::Of(64, ranks)),
+      note([gradientSeconds](size_t)
+      {
+        const Clock::time_point begin = Clock::now();
+        while (gradientSeconds > 0 && Since(begin) < gradientSeconds) { }
+      }),
+      all(ranks, size.elements, ranks * gradients, 1, note),
+      memory(Board<double>::Bytes(size) / sizeof(Line) + 1)
+  {
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      boards.emplace_back(size, memory.front().bytes);
+      workers.emplace_back(boards.back(), all[i]);
+    }
+  }
+
+  //! Seconds that all of it takes, each rank in a thread of its own.
+  double Beside()
+  {
+    const Clock::time_point begin = Clock::now();
+    std::vector<std::thread> threads;
+    for (BoardWorker<double>& worker : workers)
+    {
+      threads.emplace_back([&worker]()
+      {
+        ThreadWait wait;
+        RunOnBoard(worker, wait);
+      });
+    }
+    for (std::thread& thread : threads)
+      thread.join();
+    return Since(begin);
+  }
+
+  //! The same if they take turns, for so many gradients of each.
+  double InTurn(const size_t gradients)
+  {
+    for (BoardWorker<double>& worker : workers)
+      worker.Node().Start();
+    const Clock::time_point begin = Clock::now();
+    for (size_t k = 0; k < gradients; ++k)
+    {
+      for (BoardWorker<double>& worker : workers)
+      {
+        worker.Evaluate();
+        worker.BeginPass();
+        while (worker.UnderWay())
+          worker.Advance();
+      }
+    }
+    return Since(begin);
+  }
+
+ private:
+  struct alignas(128) Line
+  {
+    std::uint8_t bytes[128] = { };
+  };
+
+  BoardSize size;
+  std::function<void(size_t)> note;
+  TimedRanks all;
+  std::vector<Line> memory;
+  std::deque<Board<double>> boards;
+  std::deque<BoardWorker<double>> workers;
+};
+
+//! The median of a few.
+template<typename ActionType>
+double MedianOf(const size_t count, ActionType&& action)
+{
+  std::vector<double> values(count);
+  for (double& value : values)
+    value = action();
+  std::sort(values.begin(), values.end());
+  return Median(values);
+}
+
+//! Seconds of a gradient that takes none, if ranks take turns.
+double InTurnSeconds(const size_t ranks)
+{
+  constexpr size_t gradients = 1000;
+  return MedianOf(5, [&]()
+  {
+    return SmallBoard(ranks, gradients + 1, 0).InTurn(gradients) /
+        double(ranks * gradients);
+  });
+}
 
 } // namespace
 
@@ -76,6 +192,12 @@ void MeasureFrames(PlanModel& model)
     Subtract(iterate.data(), frames[next].data(), model.elements);
     next = (next + 1) % count;
   }));
+  model.passSeconds = Median(Repeat(0.1, [&]()
+  {
+    SubtractAndCopy(frames[0].data(), iterate.data(), frames[1 + next % 2]
+        .data(), 1.0, model.elements);
+    next = (next + 1) % count;
+  }));
   const double copy = Median(Repeat(0.1, [&]()
   {
     std::memcpy(frames[next].data(), frames[(next + 1) % count].data(),
@@ -85,6 +207,24 @@ void MeasureFrames(PlanModel& model)
   // The kernel copies each byte once, and takes about as long for the rest; and
   // there are a few system calls.
   model.messageSeconds = 10e-6 + 2 * copy;
+}
+
+void MeasureSteps(PlanModel& model)
+{
+  const double two = InTurnSeconds(2);
+  model.rankSeconds = std::max(0.0, (InTurnSeconds(8) - two) / 6);
+  model.stepSeconds = two;
+  if (cli::Cores() < 2)
+    return;
+  // Ranks on cores of their own wait for each other's caches, the more often
+  // the shorter gradients are.
+  const double gradient = std::min(50e-6, model.gradientSeconds);
+  const size_t gradients = std::max<size_t>(400, size_t(0.02 / gradient));
+  model.stepSeconds = MedianOf(5, [&]()
+  {
+    return std::max(0.0, SmallBoard(2, gradients, gradient).Beside() /
+        double(gradients) - gradient);
+  });
 }
 
 } // namespace planning

@@ -179,7 +179,8 @@ def check_units(page, data):
     patterns = {"epoch_seconds": r"[\d.]+ (µs|ms|s|min|h|days)",
                 "memory_bytes": r"[\d.]+ [kMGT]?B", "gradients_per_second": r"[\d.,e]+",
                 "bytes_per_second": r"0|[\d.]+ [kMGT]?B/s",
-                "network_share": r"[\d.,e-]+%", "speedup": r"[\d.,e-]+×"}
+                "network_share": r"[\d.,e-]+%", "speedup": r"[\d.,e-]+×",
+                "worth": r"[\d.,e-]+×"}
     for row, shown in zip(data["rows"], cells):
         for column, pattern in patterns.items():
             if row[column] is not None:
@@ -213,6 +214,9 @@ def check_head(page, data, where):
     check(head[2] == data["advice"], f"{where}: after the title comes {head[2]!r}")
     check(head[3] >= 1.15 * head[4] and head[5] == "HEADER", f"{where}: the advice is not large")
     check(head[6] < PHONE[1], f"{where}: the advice is too far below: {head[6]}")
+    warned = page.run("[...document.querySelectorAll('#page > header .problem')].map((one) => "
+                      "one.textContent)")
+    check(warned == ([data["warning"]] if data["warning"] else []), f"{where}: warns {warned}")
 
 
 def check_legend(page, data, where):

@@ -65,6 +65,47 @@ inline bool OnBoard(const PlanModel& model,
       model.wireFormat.Type() == WireFormat::Kind::Exact;
 }
 
+//! Ranks that count gradients and compute nothing.
+class TimedRanks
+{
+ public:
+  /**
+   * @param elements Of the model that takes their place.
+   * @param total Gradients of all together.
+   * @param note Called with the rank after each gradient.
+   */
+  TimedRanks(const size_t ranks,
+             const size_t elements,
+             const std::uint64_t total,
+             const std::uint64_t seed,
+             const std::function<void(size_t)>& note)
+  {
+    Division division;
+    division.sharing = Sharing::Dynamic;
+    division.batchSize = 1;
+    division.held.assign(ranks, total);
+    RunLimits limits;
+    limits.maxIterations = total;
+    const RunSnapshot start = RunSnapshot::Start(division, seed);
+    const std::vector<bool> computing(ranks, true);
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      sources.emplace_back(i, elements, note);
+      states.emplace_back(start, i, computing, limits);
+      problems.emplace_back(states.back(), sources.back());
+    }
+  }
+
+  size_t Size() const { return problems.size(); }
+  //! What a rank trains.
+  Problem<double>& operator[](const size_t rank) { return problems[rank]; }
+
+ private:
+  std::deque<TimedSource> sources;
+  std::deque<RunState<double>> states;
+  std::deque<Problem<double>> problems;
+};
+
 //! All ranks of a simulated training, and what they have done up to some moment.
 class TimedRun
 {
@@ -82,39 +123,18 @@ class TimedRun
           cluster.crowded, true, false).used),
       machine(PlanMachine(model, cluster, ranks, overlap)),
       note([this](const size_t rank) { Note(rank); }),
-      paces(ranks)
+      paces(ranks),
+      board(BoardOf(model, cluster, ranks, chosen)),
+      all(ranks, board.elements, total, effort.seed, note)
   {
     machine.seed = effort.seed;
     machine.clock = &now;
-
-    // Chunks of the board take their time; what is in them does not matter.
-    BoardSize board = BoardSize::Of(model.elements, ranks);
-    board.elements = OnBoard(model, cluster, ranks, chosen) ?
-        std::min(board.Chunks(), std::max<size_t>(64, 2 * ranks)) : 1;
-    board.chunk = 1;
-
-    Division division;
-    division.sharing = Sharing::Dynamic;
-    division.batchSize = 1;
-    division.held.assign(ranks, total);
-    RunLimits limits;
-    limits.maxIterations = total;
-    const RunSnapshot start = RunSnapshot::Start(division, effort.seed);
-    const std::vector<bool> computing(ranks, true);
-    for (size_t i = 0; i < ranks; ++i)
-    {
-      sources.emplace_back(i, board.elements, note);
-      states.emplace_back(start, i, computing, limits);
-      problems.emplace_back(states.back(), sources.back());
-    }
     if (OnBoard(model, cluster, ranks, chosen))
     {
       machine.applySeconds = model.passSeconds;
-      shared.emplace(board, machine, sources.front().Iterate(),
+      shared.emplace(board, machine, all[0].Iterate(),
           [&](Board<double>& memory, const size_t rank)
-      {
-        return std::make_unique<BoardWorker<double>>(memory, problems[rank]);
-      });
+      { return std::make_unique<BoardWorker<double>>(memory, all[rank]); });
       return;
     }
     machine.window = ChooseWindow(0, overlap);
@@ -122,7 +142,7 @@ class TimedRun
     frames.emplace(topology, ranks, machine, [&](const Routes& routes)
     {
       auto worker = std::make_unique<WorkerType>(routes, machine.window, 1,
-          problems[routes.Rank()], WireFormat::Exact, overlap);
+          all[routes.Rank()], WireFormat::Exact, overlap);
       worker->MaxLead() = model.maxLead;
       worker->Node().Endpoint().Pace().SetShare(overlap ? 1 :
           model.exchangeShare);
@@ -185,14 +205,14 @@ class TimedRun
   size_t PeakVectors() const
   {
     size_t most = shared ? 1 : 0;
-    for (size_t i = 0; frames && i < states.size(); ++i)
+    for (size_t i = 0; frames && i < all.Size(); ++i)
       most = std::max(most, frames->PeakVectors(i));
     return most;
   }
   size_t Neighbours() const
   {
     size_t most = 0;
-    for (size_t i = 0; frames && i < states.size(); ++i)
+    for (size_t i = 0; frames && i < all.Size(); ++i)
     {
       most = std::max(most, frames->Worker(i).Node().Endpoint().SendTo()
           .size());
@@ -217,6 +237,19 @@ class TimedRun
   bool Shared() const { return shared.has_value(); }
 
  private:
+  //! Chunks of the board take their time; what is in them does not matter.
+  static BoardSize BoardOf(const PlanModel& model,
+                           const PlanCluster& cluster,
+                           const size_t ranks,
+                           const Topology& chosen)
+  {
+    BoardSize size = BoardSize::Of(model.elements, ranks);
+    size.elements = OnBoard(model, cluster, ranks, chosen) ?
+        std::min(size.Chunks(), std::max<size_t>(64, 2 * ranks)) : 1;
+    size.chunk = 1;
+    return size;
+  }
+
   //! The gradients of a rank in the second half.
   struct Pace
   {
@@ -249,8 +282,8 @@ class TimedRun
     Sums sums;
     sums.seconds = now;
     sums.bytesBetween.assign(machine.machines.back() + 1, 0);
-    sums.bytesSent.assign(shared ? states.size() : 0, 0);
-    for (size_t i = 0; i < states.size(); ++i)
+    sums.bytesSent.assign(shared ? all.Size() : 0, 0);
+    for (size_t i = 0; i < all.Size(); ++i)
     {
       const RankReport& counts = shared ? shared->Worker(i).Node().Counts() :
           frames->Worker(i).Node().Counts();
@@ -276,9 +309,8 @@ class TimedRun
   double now = 0;
   std::function<void(size_t)> note;
   std::vector<Pace> paces;
-  std::deque<TimedSource> sources;
-  std::deque<RunState<double>> states;
-  std::deque<Problem<double>> problems;
+  BoardSize board;
+  TimedRanks all;
   //! Ranks of one machine share a board, others send frames.
   std::optional<BoardSimulation<double>> shared;
   std::optional<Simulation<double, WorkerType>> frames;
