@@ -408,6 +408,19 @@ static void LearnAll(util::Params& params,
           ranks));
     }
   }
+  // That is better than a rule.
+  size_t ranks = 0;
+  const std::string advice = planning::LearnedAdvice(findings.learned, ranks);
+  if (ranks == 0)
+    return;
+  findings.advice = advice + "  Without that: " + findings.advice;
+  for (size_t i = 0; i < findings.rows.size(); ++i)
+  {
+    const dasgd::PlanRow& row = findings.rows[i];
+    if (row.algorithm == "DASGD" && row.ranks == ranks &&
+        (ranks == 1 || row.topology == "auto"))
+      findings.best = i;
+  }
 }
 
 //! What the plan was made from, as one reads it.

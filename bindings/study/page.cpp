@@ -135,6 +135,7 @@ class PageMaker
         { "command", settings.command },
         { "machine", settings.simulation.wanted ? VirtualMachine() :
             Machine() },
+        { "warning", BusyText(results, cli::Cores()) },
         { "settings", PageTable(AllSettings()) },
         { "versions", PageTable(Versions()) },
         { "groups", groups } };
@@ -195,6 +196,10 @@ class PageMaker
       pairs.emplace_back("virtual time", SimulationText());
     else
     {
+      const Load load = LoadOf(results);
+      pairs.emplace_back("other programs", std::isfinite(load.mean) ? "kept " +
+          LoadText(load, cli::Cores()) + ", during the runs" : "what they did "
+          "is not known");
       pairs.emplace_back("slow ranks", "wait after each gradient, and leave "
           "their core alone meanwhile");
     }
@@ -335,6 +340,7 @@ class PageMaker
         { "place", { { "first", standing.place.first },
             { "last", standing.place.last } } },
         { "step", Number(ChosenStep(settings, results, cell)) },
+        { "step_found", Tune(settings, results, cell).found },
         { "runs", rows.size() },
         { "failed", standing.failed },
         { "failure", failure },

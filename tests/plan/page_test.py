@@ -51,7 +51,7 @@ def value_of(chart, row):
     """What a chart shows of a row; None if nothing."""
     if chart == "staleness":
         return row["staleness"] if row["algorithm"] == "DASGD" and row["staleness"] > 0 else None
-    return row[{"speedup": "speedup", "network": "network_share", "learned": "seconds"}[chart]]
+    return row[{"speedup": "speedup", "worth": "worth", "network": "network_share", "learned": "seconds"}[chart]]
 
 
 def wanted_points(data, chart):
@@ -99,7 +99,7 @@ def drawn(page):
 def check_charts(page, data, where):
     found = {chart["name"]: chart for chart in study.charts(page, 0)}
     more = drawn(page)
-    charts = ["speedup", "staleness", "network"] + (["learned"] if data["learned"] else [])
+    charts = ["speedup", "worth", "staleness", "network"] + (["learned"] if data["learned"] else [])
     check(list(found) == charts, f"{where}: has the charts {list(found)}")
     for name, chart in found.items():
         at = f"{where}: {name}"
@@ -232,7 +232,7 @@ def check_legend(page, data, where):
 
 def check_tips(page, data, where):
     """Hovering shows the values of all curves, and no longer than that."""
-    for name in ("speedup", "staleness", "network", "learned"):
+    for name in ("speedup", "worth", "staleness", "network", "learned"):
         wanted = wanted_points(data, name) if name != "learned" or data["learned"] else None
         if not wanted:
             continue
