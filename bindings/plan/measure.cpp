@@ -13,6 +13,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <ctime>
+#include <limits>
+#include <numeric>
 #include <thread>
 
 namespace dasgd {
@@ -48,6 +51,14 @@ double Median(const std::vector<double>& sorted)
 double Since(const Clock::time_point& begin)
 { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
+//! Processor seconds of this thread: what other programs take is not in it.
+double ThreadSeconds()
+{
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
+}
+
 //! How a thread that plays a rank waits.
 struct ThreadWait
 {
@@ -70,8 +81,9 @@ class SmallBoard
       size(BoardSize::Of(64, ranks)),
       note([gradientSeconds](size_t)
       {
-        const Clock::time_point begin = Clock::now();
-        while (gradientSeconds > 0 && Since(begin) < gradientSeconds) { }
+        const double begin = (gradientSeconds > 0) ? ThreadSeconds() : 0;
+        while (gradientSeconds > 0 &&
+            ThreadSeconds() - begin < gradientSeconds) { }
       }),
       all(ranks, size.elements, ranks * gradients, 1, note),
       memory(Board<double>::Bytes(size) / sizeof(Line) + 1)
@@ -83,22 +95,24 @@ class SmallBoard
     }
   }
 
-  //! Seconds that all of it takes, each rank in a thread of its own.
+  //! Processor seconds that all of it takes, each rank in a thread of its own.
   double Beside()
   {
-    const Clock::time_point begin = Clock::now();
+    std::vector<double> seconds(workers.size());
     std::vector<std::thread> threads;
-    for (BoardWorker<double>& worker : workers)
+    for (size_t i = 0; i < workers.size(); ++i)
     {
-      threads.emplace_back([&worker]()
+      threads.emplace_back([this, i, &seconds]()
       {
+        const double begin = ThreadSeconds();
         ThreadWait wait;
-        RunOnBoard(worker, wait);
+        RunOnBoard(workers[i], wait);
+        seconds[i] = ThreadSeconds() - begin;
       });
     }
     for (std::thread& thread : threads)
       thread.join();
-    return Since(begin);
+    return std::accumulate(seconds.begin(), seconds.end(), 0.0);
   }
 
   //! The same if they take turns, for so many gradients of each.
@@ -134,22 +148,21 @@ class SmallBoard
   std::deque<BoardWorker<double>> workers;
 };
 
-//! The median of a few.
+//! The least of a few: others can only make it more.
 template<typename ActionType>
-double MedianOf(const size_t count, ActionType&& action)
+double LeastOf(const size_t count, ActionType&& action)
 {
-  std::vector<double> values(count);
-  for (double& value : values)
-    value = action();
-  std::sort(values.begin(), values.end());
-  return Median(values);
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < count; ++i)
+    least = std::min(least, action());
+  return std::max(0.0, least);
 }
 
 //! Seconds of a gradient that takes none, if ranks take turns.
 double InTurnSeconds(const size_t ranks)
 {
   constexpr size_t gradients = 1000;
-  return MedianOf(5, [&]()
+  return LeastOf(5, [&]()
   {
     return SmallBoard(ranks, gradients + 1, 0).InTurn(gradients) /
         double(ranks * gradients);
@@ -219,11 +232,11 @@ void MeasureSteps(PlanModel& model)
   // Ranks on cores of their own wait for each other's caches, the more often
   // the shorter gradients are.
   const double gradient = std::min(50e-6, model.gradientSeconds);
-  const size_t gradients = std::max<size_t>(400, size_t(0.02 / gradient));
-  model.stepSeconds = MedianOf(5, [&]()
+  const size_t gradients = std::max<size_t>(200, size_t(5e-3 / gradient));
+  model.stepSeconds = LeastOf(10, [&]()
   {
-    return std::max(0.0, SmallBoard(2, gradients, gradient).Beside() /
-        double(gradients) - gradient);
+    return SmallBoard(2, gradients, gradient).Beside() /
+        double(2 * gradients) - gradient;
   });
 }
 

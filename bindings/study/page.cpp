@@ -173,8 +173,9 @@ class PageMaker
         "step size once on the validation points, and those up to twice as "
         "slow as the best with " +
         Counted(settings.tuningSeeds, "seed") + "; the least median time to "
-        "the target won; where that was the smallest or the largest step, "
-        "smaller or larger ones were tried, too; none of these runs counts"));
+        "the target won, or a shorter step at most a tenth slower; where that "
+        "was the smallest or the largest step, smaller or larger ones were "
+        "tried, too; none of these runs counts"));
     pairs.emplace_back("certainty", "intervals are 95 % confidence intervals "
         "of the mean over the seeds, by Student's t; algorithms whose "
         "intervals overlap are not told apart; they say nothing of how another "

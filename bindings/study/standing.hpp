@@ -196,7 +196,7 @@ inline std::vector<const Standing*> InOrder(
 inline std::string GroupName(const Settings& settings, const Group& group)
 {
   std::string name = Counted(group.ranks, "rank");
-  if (settings.topologies.size() > 1 || group.topology != "complete")
+  if (settings.topologies.size() > 1 || group.topology != "auto")
     name += ", " + group.topology;
   if (!group.slow.empty())
     name += ", " + SlowText(group.slow);

@@ -539,7 +539,8 @@ class Conductor
         cell.algorithm->label;
     if (phase == "limit" || !cell.algorithm->serial)
       text += ", " + Counted(cell.ranks, "rank");
-    if (!cell.topology.empty() && cell.topology != "complete")
+    if (!cell.topology.empty() && cell.topology != "complete" &&
+        cell.topology != "auto")
       text += ", " + cell.topology;
     if (!cell.slow.empty())
       text += ", slow " + cell.slow;

@@ -198,6 +198,9 @@ constexpr size_t MostAdded = 5;
 //! How many times as slow as the best a step may be to be tried again.
 constexpr double StillInTheRace = 2;
 
+//! And to be as good as the best: the shorter one is then the safer one.
+constexpr double AsGood = 1.1;
+
 //! The tries of one cell.
 class Tries
 {
@@ -275,7 +278,7 @@ class Tries
  *
  * Every step of the grid is tried once.  Those that are not more than twice as
  * slow as the best are tried with the other seeds, too, and the least median
- * time wins; a try that does not reach the target counts as endless.  If the
+ * time wins, or that of a shorter step within a tenth of it; a try that does not reach the target counts as endless.  If the
  * winner is the smallest or the largest of the grid, the grid grows there, by
  * a factor of 2, and the race goes on.  If no step of the race reaches the
  * target in most of its tries, the next shorter one joins it, and others after
@@ -356,6 +359,12 @@ inline Tuning Tune(const Settings& settings,
         best = score;
         tuning.step = step;
       }
+    }
+    for (const double step : race)
+    {
+      if (step < tuning.step && tries.Of(step, settings.tuningSeeds).time <=
+          detail::AsGood * best.time && std::isfinite(best.time))
+        tuning.step = step;
     }
     tuning.found = std::isfinite(best.time);
     if (choice && !tuning.found && (joined.size() < 2 ||

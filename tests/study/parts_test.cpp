@@ -168,6 +168,13 @@ TEST_CASE("A step is chosen by the median, not by a lucky try", "[study]")
       { 0.4, 3 } });
 }
 
+TEST_CASE("Of steps that are about as good, the shortest is taken", "[study]")
+{
+  Table table(SmallSettings());
+  REQUIRE(table.Choose("dasgd", [](const double step, size_t)
+      { return (step < 0.15) ? 0.2 : (step < 0.3) ? 0.105 : 0.1; }) == 0.2);
+}
+
 TEST_CASE("Steps that are far behind are tried once", "[study]")
 {
   Table table(SmallSettings());
@@ -247,6 +254,14 @@ TEST_CASE("If no step gets to the target, shorter ones are tried", "[study]")
       { 0.1, 3 }, { 0.2, 3 }, { 0.4, 1 } });
   REQUIRE(none.Note("dasgd") == "no step was found with which most tries reach "
       "the target; of 5 steps from 0.025 to 0.4 this one had the least loss");
+}
+
+TEST_CASE("The default topology is one of DASGD", "[study]")
+{
+  const Group group{ 2, "auto", "" };
+  REQUIRE(CellOf(*FindAlgorithm("dasgd_adam"), group).topology == "auto");
+  REQUIRE(CellOf(*FindAlgorithm("dpsgd"), group).topology == "complete");
+  REQUIRE(CellOf(*FindAlgorithm("allreduce"), group).topology == "");
 }
 
 TEST_CASE("A single step needs no choice", "[study]")

@@ -197,7 +197,10 @@ DASGD_INLINE PlanRow PlanAllreduce(const PlanModel& model,
   // The slowest of so many, if all times within the spread are as likely.
   const double slowest = model.gradientSeconds * (1 + model.gradientSpread *
       double(ranks - 1) / double(ranks + 1));
-  const double round = slowest + ((ranks > 1) ? model.applySeconds +
+  // Within a machine a message takes no time on the way, but is handed over.
+  const double within = (row.machines == 1) ? model.messageSeconds *
+      std::ceil(std::log2(double(ranks))) : 0;
+  const double round = slowest + ((ranks > 1) ? model.applySeconds + within +
       AllreduceSeconds(PlanMachine(model, cluster, ranks, false), ranks,
       bytes) : 0);
   plan::SetSpeed(row, model, double(ranks) / round);
