@@ -10,6 +10,7 @@
 
 #include <mlpack/core/util/mlpack_main.hpp>
 
+#include <common/other_load.hpp>
 #include <common/progress_line.hpp>
 #include <dasgd/core/whole_file.hpp>
 #include <dasgd/optimizer/blas_threads.hpp>
@@ -43,8 +44,17 @@ BINDING_LONG_DESC(
     "second, the staleness S_avg, what the busiest machine sends, the memory "
     "of a rank and the time of an epoch, for comparison the same for an "
     "all-reduce after each gradient, and one recommendation, marked with a "
-    "star in the table: the most ranks that spend at least 80 % of their time "
-    "on gradients while the network is not full."
+    "star in the table."
+    "\n\n"
+    "Stale gradients make shorter steps, so the speed-up is not all: the column "
+    "'worth' is the speed-up times 3 / (1 + S_avg) where that is below 1, as "
+    "for --staleness_damping of the programs that train, or 6 / (1 + S_avg) "
+    "with " + PRINT_PARAM_STRING("update") + " momentum or adam.  Recommended "
+    "are the fewest ranks that are worth nearly as much as any, over a network "
+    "that is not full; and one rank if an epoch takes it less than 10 ms."
+    "\n\n"
+    "Without options on machines, ranks have the cores of this machine, and "
+    "beyond these, other machines like it."
     "\n\n"
     "The problem and the data are those of mlpack_dasgd_study; instead, " +
     PRINT_PARAM_STRING("parameters") + " and " +
@@ -64,7 +74,8 @@ BINDING_LONG_DESC(
     "takes as long as computing all those gradients in one process."
     "\n\n"
     "Predictions hold for ranks with a core of their own, or two with a "
-    "topology that relays, on machines like this one.");
+    "topology that relays, on machines like this one.  Nothing else should run "
+    "on it meanwhile; the program warns if something does.");
 
 BINDING_EXAMPLE(
     "To plan a training of a network on up to 64 machines with a network of "
@@ -89,8 +100,8 @@ PARAM_INT_IN("min_ranks", "The smallest number of ranks to plan, besides 1.",
     "", 2);
 PARAM_INT_IN("max_ranks", "The largest number of ranks to plan; up to 4096.",
     "R", 64);
-PARAM_INT_IN("ranks_per_machine", "Ranks on each machine; 0 stands for 1, or "
-    "for what is found under mpirun.", "", 0);
+PARAM_INT_IN("ranks_per_machine", "Ranks on each machine; 0 stands for the "
+    "cores of this machine, or for what is found under mpirun.", "", 0);
 PARAM_DOUBLE_IN("bandwidth", "What a machine can send to all others together, "
     "in Mbit/s; 0 measures it if there are several machines, or stands for "
     "1000.", "", 0.0);
@@ -101,6 +112,8 @@ PARAM_STRING_IN("hostfile", "List of machines, to measure the network between "
     "them.", "", "");
 PARAM_STRING_IN("topologies", "Topologies to plan, separated by semicolons; "
     "all that fit unless given.", "g", "");
+PARAM_STRING_IN("update", "Update rule that gradients are for: 'sgd', "
+    "'momentum' or 'adam'.", "u", "sgd");
 PARAM_STRING_IN("wire_format", "How updates are written in messages: 'exact', "
     "'float32', 'bfloat16' or 'topk:FRACTION'.", "", "exact");
 PARAM_FLAG("learn", "Compare the time to a test loss, too.", "");
@@ -219,6 +232,9 @@ static Settings SettingsOf(util::Params& params)
   {
     Refuse("wire_format", params.Get<std::string>("wire_format"), e.what());
   }
+  // As DASGD's StalenessDamping() is by default.
+  settings.model.stalenessDamping = (study::OneOf(params, "update", { "sgd",
+      "momentum", "adam" }) == "sgd") ? 3 : 6;
   settings.ranks = RanksOf(params);
   settings.topologies = TopologiesOf(params);
   settings.seed = study::AtLeast(params, "seed", 0);
@@ -307,7 +323,8 @@ static std::string FindNetwork(util::Params& params,
     text = "assumed; give '--bandwidth', or '--hostfile' to measure it";
     cluster.bytesPerSecond = usual.bytesPerSecond;
   }
-  cluster.ranksPerMachine = std::max<size_t>(1, cluster.ranksPerMachine);
+  if (cluster.ranksPerMachine == 0)
+    cluster.ranksPerMachine = dasgd::cli::Cores();
   return text;
 }
 
@@ -391,6 +408,19 @@ static void LearnAll(util::Params& params,
           ranks));
     }
   }
+  // That is better than a rule.
+  size_t ranks = 0;
+  const std::string advice = planning::LearnedAdvice(findings.learned, ranks);
+  if (ranks == 0)
+    return;
+  findings.advice = advice + "  Without that: " + findings.advice;
+  for (size_t i = 0; i < findings.rows.size(); ++i)
+  {
+    const dasgd::PlanRow& row = findings.rows[i];
+    if (row.algorithm == "DASGD" && row.ranks == ranks &&
+        (ranks == 1 || row.topology == "auto"))
+      findings.best = i;
+  }
 }
 
 //! What the plan was made from, as one reads it.
@@ -405,6 +435,11 @@ static std::vector<std::pair<std::string, std::string>> Inputs(
       study::Counted(model.batchSize, "point") + ", give or take " +
       study::NumberText(100 * model.gradientSpread, 2) + " %" },
       { "applying a frame", planning::SecondsText(model.applySeconds) },
+      { "a pass over a shared model", planning::SecondsText(
+      model.passSeconds) },
+      { "a gradient's own cost beside others", planning::SecondsText(
+      model.stepSeconds) + ", and " + planning::SecondsText(model.rankSeconds) +
+      " more for each rank above 2" },
       { "sending or receiving a message", planning::SecondsText(
       model.messageSeconds) },
       { "wire format", model.wireFormat.Name() },
@@ -415,6 +450,16 @@ static std::vector<std::pair<std::string, std::string>> Inputs(
       { "network", network } };
 }
 
+//! What a reader should know if others use the machine; or nothing.
+static std::string Busy(const double cores)
+{
+  const size_t there = dasgd::cli::Cores();
+  return dasgd::cli::OtherLoad::Matters(cores, there) ? "Other programs kept " +
+      study::NumberText(cores, 2) + " of " + study::Counted(there, "core") +
+      " busy while gradients were measured, so these took longer than they "
+      "need; make the plan again when those programs have ended." : "";
+}
+
 //! Rank 0's part: measure, simulate, and tell.
 static void MakePlan(util::Params& params,
                      util::Timers& timers,
@@ -422,6 +467,7 @@ static void MakePlan(util::Params& params,
                      const std::string& network)
 {
   planning::Findings findings;
+  const dasgd::cli::OtherLoad load;
   std::string layers;
   study::DataSet data;
   if (settings.model.elements == 0)
@@ -449,8 +495,13 @@ static void MakePlan(util::Params& params,
         "parameter");
   }
   planning::MeasureFrames(settings.model);
+  planning::MeasureSteps(settings.model);
+  // Under mpirun the others wait, and that is not for free.
+  findings.warning = (dasgd::cli::Ranks() > 1) ? "" : Busy(load.Cores());
   findings.settings = Inputs(settings, network);
   findings.command = study::CommandText();
+  if (!findings.warning.empty())
+    std::cout << findings.warning << "\n\n";
   for (const auto& input : findings.settings)
     std::cout << input.first << ": " << input.second << "\n";
   std::cout << std::endl;

@@ -94,8 +94,10 @@ BINDING_LONG_DESC(
     PRINT_PARAM_STRING("step_sizes") + " once, on points held out for this, "
     "and those that are at most twice as slow as the best " +
     PRINT_PARAM_STRING("tuning_seeds") + " times in all; the lowest median "
-    "time to the target wins.  If that is the smallest or the largest step "
-    "size, the program tries smaller or larger ones, by factors of 2.  Unless "
+    "time to the target wins, or a shorter step that is at most a tenth slower.  "
+    "Where no step gets there in most of its tries, shorter ones are tried, and "
+    "it is said if none is found.  If the winner is the smallest or the largest "
+    "step size, the program tries smaller or larger ones, by factors of 2.  Unless "
     + PRINT_PARAM_STRING("target_loss") + " is given, the target is the loss "
     "that serial SGD with its best step size has after a quarter of its time, "
     "or where it has made 99 % of its progress, whichever is easier."
@@ -147,9 +149,10 @@ PARAM_STRING_IN("algorithms", "Algorithms to compare, separated by commas.",
     "a", "dasgd,allreduce,ps,dpsgd,adpsgd,swift,local,sgd");
 PARAM_STRING_IN("ranks", "Numbers of processes, at least 2, separated by "
     "commas.", "R", "2");
-PARAM_STRING_IN("topologies", "Which ranks are connected: 'complete', 'ring', "
-    "'exponential', 'tree:K', 'mesh:RxC', 'graph:0-1,1-2,...' or 'file:PATH'; "
-    "several are separated by semicolons.", "g", "complete");
+PARAM_STRING_IN("topologies", "Which ranks are connected: 'auto' (by the "
+    "machines that they run on), 'complete', 'ring', 'exponential', 'tree:K', "
+    "'mesh:RxC', 'graph:0-1,1-2,...' or 'file:PATH'; several are separated by "
+    "semicolons.", "g", "auto");
 PARAM_STRING_IN("slow", "Which ranks to slow down, and how much: '0:4,1:2' "
     "makes rank 0 four times slower and rank 1 two times; several "
     "configurations are separated by semicolons, as in 'none;0:4'.", "",

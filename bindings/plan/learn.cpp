@@ -8,6 +8,7 @@
 #include <dasgd.hpp>
 #include <dasgd/optimizer/simulate.hpp>
 #include <study/simulated.hpp>
+#include <study/text.hpp>
 
 #include <cmath>
 #include <limits>
@@ -167,6 +168,36 @@ LearnedRow Learn(const LearnSettings& settings,
       best = row;
   }
   return best;
+}
+
+std::string LearnedAdvice(const std::vector<LearnedRow>& rows, size_t& ranks)
+{
+  const double none = std::numeric_limits<double>::infinity();
+  double one = none, least = none;
+  const LearnedRow* chosen = nullptr;
+  for (const LearnedRow& row : rows)
+  {
+    if (row.algorithm != "DASGD")
+      continue;
+    if (row.ranks == 1)
+      one = row.seconds;
+    least = std::min(least, row.seconds);
+  }
+  for (const LearnedRow& row : rows)
+  {
+    if (!chosen && row.algorithm == "DASGD" && std::isfinite(row.seconds) &&
+        row.seconds <= 1.1 * least)
+      chosen = &row;
+  }
+  if (!chosen)
+    return "";
+  ranks = chosen->ranks;
+  std::string text = "Trained with real gradients on virtual time, " +
+      study::Counted(ranks, "rank") + (ranks == 1 ? " gets" : " get") +
+      " to the target " + (ranks == 1 ? "as soon as more do." :
+      study::NumberText(one / chosen->seconds, 2) + " times as fast as one, "
+      "with a step size of " + study::NumberText(chosen->step, 4) + ".");
+  return text;
 }
 
 } // namespace planning

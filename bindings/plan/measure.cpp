@@ -5,11 +5,18 @@
  */
 #include "measure.hpp"
 
+#include <dasgd/algorithms/board_run.hpp>
 #include <dasgd/core/vector_ops.hpp>
+#include <dasgd/plan/timed_run.hpp>
+#include <ranks/launch.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <ctime>
+#include <limits>
+#include <numeric>
+#include <thread>
 
 namespace dasgd {
 namespace planning {
@@ -17,6 +24,7 @@ namespace planning {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using plan::TimedRanks;
 
 //! Do something again and again for a while: the seconds of each time, sorted.
 template<typename ActionType>
@@ -39,6 +47,127 @@ std::vector<double> Repeat(const double seconds, ActionType&& action)
 
 double Median(const std::vector<double>& sorted)
 { return sorted[sorted.size() / 2]; }
+
+double Since(const Clock::time_point& begin)
+{ return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+//! Processor seconds of this thread: what other programs take is not in it.
+double ThreadSeconds()
+{
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
+}
+
+//! How a thread that plays a rank waits.
+struct ThreadWait
+{
+  void Glance() { }
+  void Begin() { }
+  void Pause() { std::this_thread::yield(); }
+  void Rest() { std::this_thread::yield(); }
+  template<typename PassType>
+  void Turn(PassType&) { std::this_thread::yield(); }
+};
+
+//! Ranks of this process that share a small model.
+class SmallBoard
+{
+ public:
+  //! @param gradientSeconds That a rank is busy with each gradient.
+  SmallBoard(const size_t ranks,
+             const size_t gradients,
+             const double gradientSeconds) :
+      size(BoardSize::Of(64, ranks)),
+      note([gradientSeconds](size_t)
+      {
+        const double begin = (gradientSeconds > 0) ? ThreadSeconds() : 0;
+        while (gradientSeconds > 0 &&
+            ThreadSeconds() - begin < gradientSeconds) { }
+      }),
+      all(ranks, size.elements, ranks * gradients, 1, note),
+      memory(Board<double>::Bytes(size) / sizeof(Line) + 1)
+  {
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      boards.emplace_back(size, memory.front().bytes);
+      workers.emplace_back(boards.back(), all[i]);
+    }
+  }
+
+  //! Processor seconds that all of it takes, each rank in a thread of its own.
+  double Beside()
+  {
+    std::vector<double> seconds(workers.size());
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < workers.size(); ++i)
+    {
+      threads.emplace_back([this, i, &seconds]()
+      {
+        const double begin = ThreadSeconds();
+        ThreadWait wait;
+        RunOnBoard(workers[i], wait);
+        seconds[i] = ThreadSeconds() - begin;
+      });
+    }
+    for (std::thread& thread : threads)
+      thread.join();
+    return std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  }
+
+  //! The same if they take turns, for so many gradients of each.
+  double InTurn(const size_t gradients)
+  {
+    for (BoardWorker<double>& worker : workers)
+      worker.Node().Start();
+    const Clock::time_point begin = Clock::now();
+    for (size_t k = 0; k < gradients; ++k)
+    {
+      for (BoardWorker<double>& worker : workers)
+      {
+        worker.Evaluate();
+        worker.BeginPass();
+        while (worker.UnderWay())
+          worker.Advance();
+      }
+    }
+    return Since(begin);
+  }
+
+ private:
+  struct alignas(128) Line
+  {
+    std::uint8_t bytes[128] = { };
+  };
+
+  BoardSize size;
+  std::function<void(size_t)> note;
+  TimedRanks all;
+  std::vector<Line> memory;
+  std::deque<Board<double>> boards;
+  std::deque<BoardWorker<double>> workers;
+};
+
+//! The least of a few: others can only make it more.
+template<typename ActionType>
+double LeastOf(const size_t count, ActionType&& action)
+{
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < count; ++i)
+    least = std::min(least, action());
+  return std::max(0.0, least);
+}
+
+//! Seconds of a gradient that takes none, if ranks take turns.
+double InTurnSeconds(const size_t ranks)
+{
+  constexpr size_t gradients = 1000;
+  return LeastOf(5, [&]()
+  {
+    return SmallBoard(ranks, gradients + 1, 0).InTurn(gradients) /
+        double(ranks * gradients);
+  });
+}
 
 } // namespace
 
@@ -76,6 +205,12 @@ void MeasureFrames(PlanModel& model)
     Subtract(iterate.data(), frames[next].data(), model.elements);
     next = (next + 1) % count;
   }));
+  model.passSeconds = Median(Repeat(0.1, [&]()
+  {
+    SubtractAndCopy(frames[0].data(), iterate.data(), frames[1 + next % 2]
+        .data(), 1.0, model.elements);
+    next = (next + 1) % count;
+  }));
   const double copy = Median(Repeat(0.1, [&]()
   {
     std::memcpy(frames[next].data(), frames[(next + 1) % count].data(),
@@ -85,6 +220,24 @@ void MeasureFrames(PlanModel& model)
   // The kernel copies each byte once, and takes about as long for the rest; and
   // there are a few system calls.
   model.messageSeconds = 10e-6 + 2 * copy;
+}
+
+void MeasureSteps(PlanModel& model)
+{
+  const double two = InTurnSeconds(2);
+  model.rankSeconds = std::max(0.0, (InTurnSeconds(8) - two) / 6);
+  model.stepSeconds = two;
+  if (cli::Cores() < 2)
+    return;
+  // Ranks on cores of their own wait for each other's caches, the more often
+  // the shorter gradients are.
+  const double gradient = std::min(50e-6, model.gradientSeconds);
+  const size_t gradients = std::max<size_t>(200, size_t(5e-3 / gradient));
+  model.stepSeconds = LeastOf(10, [&]()
+  {
+    return SmallBoard(2, gradients, gradient).Beside() /
+        double(2 * gradients) - gradient;
+  });
 }
 
 } // namespace planning

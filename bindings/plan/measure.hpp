@@ -18,8 +18,13 @@ namespace planning {
 //! The number of elements, and how long a gradient takes.
 void MeasureGradient(study::Task& task, PlanModel& model);
 
-//! How long it takes to apply a frame, and to copy one to or from the network.
+//! How long it takes to apply a frame, to pass over a shared model, and to copy
+//! a frame to or from the network.
 void MeasureFrames(PlanModel& model);
+
+//! What a gradient costs besides, whatever the model is: two ranks that share a
+//! small one, as threads of this process.
+void MeasureSteps(PlanModel& model);
 
 } // namespace planning
 } // namespace dasgd

@@ -90,7 +90,7 @@ std::string BytesText(const double bytes)
 void PrintTable(std::ostream& out, const Findings& findings)
 {
   std::vector<std::vector<std::string>> rows = { { "", "topology", "ranks",
-      "machines", "speed-up", "gradients/s", "epoch", "S_avg",
+      "machines", "speed-up", "worth", "gradients/s", "epoch", "S_avg",
       "sent/machine/s", "network", "memory/rank" } };
   for (size_t i = 0; i < findings.rows.size(); ++i)
   {
@@ -99,9 +99,10 @@ void PrintTable(std::ostream& out, const Findings& findings)
     rows.push_back({ i == findings.best ? "*" : "", row.ranks == 1 ? "-" :
         ours ? row.topology : "all-reduce", std::to_string(row.ranks),
         std::to_string(row.machines), Count(row.speedup),
-        Count(row.gradientsPerSecond), SecondsText(row.epochSeconds), ours ?
-        Count(row.staleness) : "-", BytesText(row.bytesPerSecond),
-        Percent(row.networkShare), BytesText(row.memoryBytes) });
+        ours ? Count(row.worth) : "-", Count(row.gradientsPerSecond),
+        SecondsText(row.epochSeconds), ours ? Count(row.staleness) : "-",
+        BytesText(row.bytesPerSecond), Percent(row.networkShare),
+        BytesText(row.memoryBytes) });
   }
   PrintColumns(out, rows);
   if (findings.learned.empty())
@@ -124,14 +125,14 @@ void SaveRows(const std::string& path, const Findings& findings)
   SaveFile(path, [&](std::ostream& out)
   {
     out << "algorithm,topology,ranks,machines,gradients_per_second,speedup,"
-        "epoch_seconds,staleness,bytes_per_second,network_share,"
+        "worth,epoch_seconds,staleness,bytes_per_second,network_share,"
         "link_bytes_per_second,memory_bytes,neighbours\n";
     for (const PlanRow& row : findings.rows)
     {
       std::vector<std::string> fields = { row.algorithm, row.topology,
           std::to_string(row.ranks), std::to_string(row.machines) };
       for (const double value : { row.gradientsPerSecond, row.speedup,
-          row.epochSeconds, row.staleness, row.bytesPerSecond,
+          row.worth, row.epochSeconds, row.staleness, row.bytesPerSecond,
           row.networkShare, row.linkBytesPerSecond, row.memoryBytes,
           double(row.neighbours) })
       {
@@ -146,6 +147,7 @@ void SaveRows(const std::string& path, const Findings& findings)
 void SavePage(const std::string& path, const Findings& findings)
 {
   Json data = { { "title", findings.title }, { "advice", findings.advice },
+      { "warning", findings.warning },
       { "best", findings.best }, { "rows", Json::array() },
       { "learned", Json::array() }, { "target", findings.learned.empty() ?
       Json() : PageNumber(findings.target) },
@@ -160,6 +162,7 @@ void SavePage(const std::string& path, const Findings& findings)
         { "topology_used", row.topologyUsed },
         { "gradients_per_second", PageNumber(row.gradientsPerSecond) },
         { "speedup", PageNumber(row.speedup) },
+        { "worth", PageNumber(row.worth) },
         { "epoch_seconds", PageNumber(row.epochSeconds) },
         { "staleness", PageNumber(row.staleness) },
         { "bytes_per_second", PageNumber(row.bytesPerSecond) },

@@ -21,6 +21,8 @@ struct Findings
 {
   std::string title;
   std::string advice;
+  //! What a reader should know of the measurements; mostly nothing.
+  std::string warning;
   //! Which of the rows is recommended.
   size_t best = 0;
   std::vector<PlanRow> rows;

@@ -135,6 +135,7 @@ class PageMaker
         { "command", settings.command },
         { "machine", settings.simulation.wanted ? VirtualMachine() :
             Machine() },
+        { "warning", BusyText(results, cli::Cores()) },
         { "settings", PageTable(AllSettings()) },
         { "versions", PageTable(Versions()) },
         { "groups", groups } };
@@ -172,8 +173,9 @@ class PageMaker
         "step size once on the validation points, and those up to twice as "
         "slow as the best with " +
         Counted(settings.tuningSeeds, "seed") + "; the least median time to "
-        "the target won; where that was the smallest or the largest step, "
-        "smaller or larger ones were tried, too; none of these runs counts"));
+        "the target won, or a shorter step at most a tenth slower; where that "
+        "was the smallest or the largest step, smaller or larger ones were "
+        "tried, too; none of these runs counts"));
     pairs.emplace_back("certainty", "intervals are 95 % confidence intervals "
         "of the mean over the seeds, by Student's t; algorithms whose "
         "intervals overlap are not told apart; they say nothing of how another "
@@ -195,6 +197,10 @@ class PageMaker
       pairs.emplace_back("virtual time", SimulationText());
     else
     {
+      const Load load = LoadOf(results);
+      pairs.emplace_back("other programs", std::isfinite(load.mean) ? "kept " +
+          LoadText(load, cli::Cores()) + ", during the runs" : "what they did "
+          "is not known");
       pairs.emplace_back("slow ranks", "wait after each gradient, and leave "
           "their core alone meanwhile");
     }
@@ -335,6 +341,7 @@ class PageMaker
         { "place", { { "first", standing.place.first },
             { "last", standing.place.last } } },
         { "step", Number(ChosenStep(settings, results, cell)) },
+        { "step_found", Tune(settings, results, cell).found },
         { "runs", rows.size() },
         { "failed", standing.failed },
         { "failure", failure },

@@ -218,8 +218,12 @@ inline Cell CellOf(const Algorithm& algorithm, const Group& group)
     return cell;
   cell.ranks = group.ranks;
   cell.slow = group.slow;
+  // What the default stands for depends on the machines for DASGD only.
   if (algorithm.topology)
-    cell.topology = group.topology;
+  {
+    cell.topology = (group.topology == "auto" && algorithm.base.compare(0, 5,
+        "dasgd") != 0) ? "complete" : group.topology;
+  }
   return cell;
 }
 

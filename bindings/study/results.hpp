@@ -29,7 +29,8 @@ inline const std::vector<std::string>& Columns()
       "loss", "accuracy", "reference_losses", "reference_test_losses",
       "seconds", "gradients", "gradients_per_second", "idle_share",
       "bytes_per_gradient", "staleness_mean", "staleness_max",
-      "staleness_histogram", "probe_share", "oversubscribed", "curve",
+      "staleness_histogram", "probe_share", "oversubscribed",
+      "other_load", "curve",
       "started", "wall_seconds" };
   return columns;
 }

@@ -521,6 +521,8 @@ std::unique_ptr<Simulated> MakeRanks(const Entries& run,
   model.gradientSeconds = run.Number("gradient_seconds");
   model.gradientSpread = SimulatedSpread;
   model.applySeconds = SimulatedSecondsPerParameter * double(iterate.n_elem);
+  // A pass over a shared model writes twice as much.
+  model.passSeconds = 2 * model.applySeconds;
   model.messageSeconds = SimulatedMessageSeconds;
   PlanCluster cluster;
   cluster.ranksPerMachine = run.Count("ranks_per_machine");

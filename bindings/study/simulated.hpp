@@ -12,6 +12,7 @@
 #include "task.hpp"
 
 #include <dasgd/plan/plan.hpp>
+#include <dasgd/plan/timed_run.hpp>
 
 #include <algorithm>
 
@@ -125,7 +126,10 @@ inline SimMachine SimulatedMachine(const PlanModel& model,
                                    const size_t ranks,
                                    const std::string& topology)
 {
-  const SimMachine plain = PlanMachine(model, cluster, ranks, false);
+  SimMachine plain = PlanMachine(model, cluster, ranks, false);
+  if (plan::OnBoard(model, cluster, ranks, topology.empty() ?
+      Topology::Complete() : Topology(topology)))
+    plain.applySeconds = model.passSeconds;
   const bool relays = ranks > 1 && !topology.empty() &&
       Topology(topology).On(plain.machines).Hops(ranks) > 1;
   return (relays && !cluster.crowded) ?

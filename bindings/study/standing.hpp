@@ -11,8 +11,49 @@
 
 #include "tuning.hpp"
 
+#include <common/other_load.hpp>
+
 namespace dasgd {
 namespace study {
+
+//! Cores that other programs kept busy during the runs.
+struct Load
+{
+  double mean = Unknown;
+  double most = Unknown;
+};
+
+inline Load LoadOf(const Results& results)
+{
+  std::vector<double> loads;
+  for (const Row& row : results.Rows())
+    if (std::isfinite(row.Number("other_load")))
+      loads.push_back(row.Number("other_load"));
+  Load load;
+  load.mean = Estimate(loads).mean;
+  if (!loads.empty())
+    load.most = *std::max_element(loads.begin(), loads.end());
+  return load;
+}
+
+//! "0.55 of 2 cores busy on average, 1.5 at most".
+inline std::string LoadText(const Load& load, const size_t cores)
+{
+  return NumberText(load.mean, 2) + " of " + Counted(cores, "core") + " busy on "
+      "average, " + NumberText(load.most, 2) + " at most";
+}
+
+//! What a reader should know of them; mostly nothing.
+inline std::string BusyText(const Results& results, const size_t cores)
+{
+  const Load load = LoadOf(results);
+  if (!cli::OtherLoad::Matters(load.mean, cores) &&
+      !cli::OtherLoad::Matters(load.most, 4 * cores))
+    return "";
+  return "Other programs kept " + LoadText(load, cores) + ", while runs were "
+      "measured, so times vary more, and another study may come to another "
+      "order; repeat it when those programs have ended.";
+}
 
 //! What the runs of an algorithm say.
 struct Standing
@@ -155,7 +196,7 @@ inline std::vector<const Standing*> InOrder(
 inline std::string GroupName(const Settings& settings, const Group& group)
 {
   std::string name = Counted(group.ranks, "rank");
-  if (settings.topologies.size() > 1 || group.topology != "complete")
+  if (settings.topologies.size() > 1 || group.topology != "auto")
     name += ", " + group.topology;
   if (!group.slow.empty())
     name += ", " + SlowText(group.slow);

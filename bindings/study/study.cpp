@@ -298,6 +298,9 @@ class Conductor
     fs::remove_all(work, ignored);
     for (const Group& group : Groups(settings))
       std::cout << "\n" << StandingsText(settings, results, group);
+    const std::string busy = BusyText(results, cli::Cores());
+    if (!busy.empty())
+      std::cout << "\n" << busy << "\n";
     if (settings.seeds == 1)
       std::cout << "\nOne run of each algorithm tells nothing apart.";
     else
@@ -468,6 +471,7 @@ class Conductor
       return std::chrono::duration<double>(std::chrono::steady_clock::now() -
           start).count();
     };
+    const cli::OtherLoad load;
     const Ending ending = RunProcess(command, log, settings.timeout,
         [&]() { Show(about, elapsed()); });
     if (ending.interrupted)
@@ -499,6 +503,8 @@ class Conductor
     row.Set("judged_on", run.Text("judged_on"));
     row.Set("oversubscribed", Oversubscribed(settings, cell.ranks) ? "yes" :
         "no");
+    if (!settings.simulation.wanted)
+      row.Set("other_load", NumberText(load.Cores(), 3));
     row.Set("curve", fs::exists(folder / curve, ignored) ? curve : "");
     row.Set("wall_seconds", elapsed());
     results.Add(row);
@@ -533,7 +539,8 @@ class Conductor
         cell.algorithm->label;
     if (phase == "limit" || !cell.algorithm->serial)
       text += ", " + Counted(cell.ranks, "rank");
-    if (!cell.topology.empty() && cell.topology != "complete")
+    if (!cell.topology.empty() && cell.topology != "complete" &&
+        cell.topology != "auto")
       text += ", " + cell.topology;
     if (!cell.slow.empty())
       text += ", slow " + cell.slow;

@@ -186,6 +186,8 @@ struct Tuning
   std::vector<double> grid;
   //! Might a step beyond the grid, which grows no further, be better still?
   bool atEnd = false;
+  //! Did most tries of the chosen step get to the target?
+  bool found = true;
 };
 
 namespace detail {
@@ -195,6 +197,9 @@ constexpr size_t MostAdded = 5;
 
 //! How many times as slow as the best a step may be to be tried again.
 constexpr double StillInTheRace = 2;
+
+//! And to be as good as the best: the shorter one is then the safer one.
+constexpr double AsGood = 1.1;
 
 //! The tries of one cell.
 class Tries
@@ -273,9 +278,12 @@ class Tries
  *
  * Every step of the grid is tried once.  Those that are not more than twice as
  * slow as the best are tried with the other seeds, too, and the least median
- * time wins; a try that does not reach the target counts as endless.  If the
+ * time wins, or that of a shorter step within a tenth of it; a try that does not reach the target counts as endless.  If the
  * winner is the smallest or the largest of the grid, the grid grows there, by
- * a factor of 2, and the race goes on.
+ * a factor of 2, and the race goes on.  If no step of the race reaches the
+ * target in most of its tries, the next shorter one joins it, and others after
+ * it until two are no better: a long step may have the least loss and still stay
+ * above the target.
  */
 inline Tuning Tune(const Settings& settings,
                    const Results& results,
@@ -304,6 +312,8 @@ inline Tuning Tune(const Settings& settings,
     return true;
   };
   size_t below = 0, above = 0;
+  // Steps that are tried because no other got there.
+  std::vector<double> joined;
   while (true)
   {
     for (const double step : grid)
@@ -326,6 +336,11 @@ inline Tuning Tune(const Settings& settings,
         tries.Of(race[count], 1).time <= limit)
       ++count;
     race.resize(count);
+    for (const double step : joined)
+    {
+      if (std::find(race.begin(), race.end(), step) == race.end())
+        race.push_back(step);
+    }
     for (size_t i = 1; i < settings.tuningSeeds; ++i)
     {
       for (const double step : race)
@@ -343,6 +358,34 @@ inline Tuning Tune(const Settings& settings,
       {
         best = score;
         tuning.step = step;
+      }
+    }
+    for (const double step : race)
+    {
+      if (step < tuning.step && tries.Of(step, settings.tuningSeeds).time <=
+          detail::AsGood * best.time && std::isfinite(best.time))
+        tuning.step = step;
+    }
+    tuning.found = std::isfinite(best.time);
+    if (choice && !tuning.found && (joined.size() < 2 ||
+        std::find(joined.end() - 2, joined.end(), tuning.step) != joined.end()))
+    {
+      // The longest one below that has not been in the race.
+      size_t next = size_t(std::find(grid.begin(), grid.end(), tuning.step) -
+          grid.begin());
+      while (next > 0 && std::find(race.begin(), race.end(), grid[next - 1]) !=
+          race.end())
+        --next;
+      if (next == 0 && below < detail::MostAdded)
+      {
+        grid.insert(grid.begin(), grid.front() / 2);
+        ++below;
+        next = 1;
+      }
+      if (next > 0)
+      {
+        joined.push_back(grid[next - 1]);
+        continue;
       }
     }
     if (choice && tuning.step == grid.front() && below < detail::MostAdded)
@@ -369,6 +412,13 @@ inline Tuning Tune(const Settings& settings,
 //! What a reader should know of the choice of a step; mostly nothing.
 inline std::string StepNote(const Tuning& tuning)
 {
+  if (!tuning.found)
+  {
+    return "no step was found with which most tries reach the target; of " +
+        Counted(tuning.grid.size(), "step") + " from " +
+        NumberText(tuning.grid.front(), 4) + " to " +
+        NumberText(tuning.grid.back(), 4) + " this one had the least loss";
+  }
   if (!tuning.atEnd)
     return "";
   return std::string("its step is the ") + (tuning.step == tuning.grid.front() ?

@@ -150,3 +150,48 @@ TEST_CASE("Steps get shorter in policies that remember their first step, too",
   CHECK(ratio > 0.15);
   CHECK(ratio < 0.4);
 }
+
+TEST_CASE("Ranks of one machine share a model on virtual time, too",
+    "[damping]")
+{
+  if (Ranks() > 1)
+    return; // It would be the same on each.
+  const size_t ranks = 8;
+  dasgd::SimMachine machine;
+  machine.computeSeconds.assign(ranks, 1e-3);
+  machine.computeSpread = 0.1;
+  machine.applySeconds = 1e-5;
+  machine.machines.assign(ranks, 0);
+  Probe probe(256, 4);
+  const auto train = [&](dasgd::DASGD<>& optimizer)
+  {
+    std::vector<Probe> functions(ranks, probe);
+    arma::mat iterate(4, 1, arma::fill::ones);
+    dasgd::Simulate(optimizer, functions, iterate, machine);
+    CHECK(arma::norm(iterate - probe.Solution()) < 1e-6);
+    const dasgd::Report& report = optimizer.Report();
+    CHECK(report.reason == dasgd::StopReason::Budget);
+    CHECK(report.Deviation() < 1e-12);
+    CHECK(report.StalenessAverage() > 5);
+    CHECK(report.StalenessAverage() < 9);
+    return report;
+  };
+  dasgd::DASGD<> optimizer(0.05, 1, 16000, -1);
+  const dasgd::Report board = train(optimizer);
+  CHECK(board.topology == "board");
+  // Each rank's share, and what it costs to get to the board.
+  CHECK(board.seconds == Approx(2.02).epsilon(0.05));
+  for (const dasgd::RankReport& rank : board.ranks)
+    CHECK(rank.peakVectors == 1);
+  // A history is one of frames.
+  optimizer.RecordHistory() = true;
+  CHECK(train(optimizer).topology == "complete");
+  CHECK_FALSE(optimizer.History().empty());
+  // An exception ends the run for all.
+  optimizer.RecordHistory() = false;
+  probe.onGradient = []() { throw std::runtime_error("no gradient"); };
+  std::vector<Probe> functions(ranks, probe);
+  arma::mat iterate(4, 1, arma::fill::ones);
+  CHECK_THROWS_WITH(dasgd::Simulate(optimizer, functions, iterate, machine),
+      "no gradient");
+}

@@ -51,7 +51,7 @@ def value_of(chart, row):
     """What a chart shows of a row; None if nothing."""
     if chart == "staleness":
         return row["staleness"] if row["algorithm"] == "DASGD" and row["staleness"] > 0 else None
-    return row[{"speedup": "speedup", "network": "network_share", "learned": "seconds"}[chart]]
+    return row[{"speedup": "speedup", "worth": "worth", "network": "network_share", "learned": "seconds"}[chart]]
 
 
 def wanted_points(data, chart):
@@ -99,7 +99,7 @@ def drawn(page):
 def check_charts(page, data, where):
     found = {chart["name"]: chart for chart in study.charts(page, 0)}
     more = drawn(page)
-    charts = ["speedup", "staleness", "network"] + (["learned"] if data["learned"] else [])
+    charts = ["speedup", "worth", "staleness", "network"] + (["learned"] if data["learned"] else [])
     check(list(found) == charts, f"{where}: has the charts {list(found)}")
     for name, chart in found.items():
         at = f"{where}: {name}"
@@ -179,7 +179,8 @@ def check_units(page, data):
     patterns = {"epoch_seconds": r"[\d.]+ (µs|ms|s|min|h|days)",
                 "memory_bytes": r"[\d.]+ [kMGT]?B", "gradients_per_second": r"[\d.,e]+",
                 "bytes_per_second": r"0|[\d.]+ [kMGT]?B/s",
-                "network_share": r"[\d.,e-]+%", "speedup": r"[\d.,e-]+×"}
+                "network_share": r"[\d.,e-]+%", "speedup": r"[\d.,e-]+×",
+                "worth": r"[\d.,e-]+×"}
     for row, shown in zip(data["rows"], cells):
         for column, pattern in patterns.items():
             if row[column] is not None:
@@ -213,6 +214,9 @@ def check_head(page, data, where):
     check(head[2] == data["advice"], f"{where}: after the title comes {head[2]!r}")
     check(head[3] >= 1.15 * head[4] and head[5] == "HEADER", f"{where}: the advice is not large")
     check(head[6] < PHONE[1], f"{where}: the advice is too far below: {head[6]}")
+    warned = page.run("[...document.querySelectorAll('#page > header .problem')].map((one) => "
+                      "one.textContent)")
+    check(warned == ([data["warning"]] if data["warning"] else []), f"{where}: warns {warned}")
 
 
 def check_legend(page, data, where):
@@ -228,7 +232,7 @@ def check_legend(page, data, where):
 
 def check_tips(page, data, where):
     """Hovering shows the values of all curves, and no longer than that."""
-    for name in ("speedup", "staleness", "network", "learned"):
+    for name in ("speedup", "worth", "staleness", "network", "learned"):
         wanted = wanted_points(data, name) if name != "learned" or data["learned"] else None
         if not wanted:
             continue

@@ -88,6 +88,47 @@ TEST_CASE("what a rank spends on frames, it does not compute", "[plan]")
   CHECK(PlanDasgd(model, together, 4, "complete", Short()).bytesPerSecond == 0);
 }
 
+TEST_CASE("ranks of one machine share a model, and send nothing", "[plan]")
+{
+  PlanModel model = Model();
+  model.gradientSpread = 0.05;
+  PlanCluster cluster = Cluster(1e9);
+  cluster.ranksPerMachine = 8;
+  const PlanRow row = PlanDasgd(model, cluster, 8, "auto", Short());
+  CHECK(row.topologyUsed == "board");
+  CHECK(row.machines == 1);
+  CHECK(row.neighbours == 0);
+  CHECK(row.linkBytesPerSecond == 0);
+  CHECK(row.networkShare == 0);
+  // Iterate, gradient and the shared model.
+  CHECK(row.memoryBytes == 3 * 800000);
+  CHECK(row.speedup == Approx(8).epsilon(0.02));
+  // All others post once while a gradient is computed.
+  CHECK(row.staleness == Approx(7).epsilon(0.1));
+  // A pass takes its time, and so does what a gradient costs besides.
+  model.passSeconds = 0.5e-3;
+  CHECK(PlanDasgd(model, cluster, 2, "auto", Short()).speedup ==
+      Approx(2 * 10.0 / 10.5).epsilon(0.03));
+  model.passSeconds = 0;
+  model.stepSeconds = 2e-3;
+  model.rankSeconds = 1e-3;
+  CHECK(PlanDasgd(model, cluster, 4, "auto", Short()).speedup ==
+      Approx(4 * 10.0 / 14.0).epsilon(0.03));
+  // A named topology is one of frames, and so is what does not fit a machine.
+  CHECK(PlanDasgd(model, cluster, 8, "ring", Short()).topologyUsed == "ring");
+  CHECK(PlanDasgd(model, cluster, 9, "auto", Short()).topologyUsed != "board");
+}
+
+TEST_CASE("a large model on a board is planned in moments", "[plan]")
+{
+  PlanModel model = Model();
+  model.elements = 100000000;
+  model.passSeconds = 1e-3;
+  PlanCluster cluster = Cluster(1e9);
+  cluster.ranksPerMachine = 4;
+  CHECK(PlanDasgd(model, cluster, 4, "auto", Short()).speedup > 3);
+}
+
 TEST_CASE("a full network carries what it can, and staleness rises", "[plan]")
 {
   // A frame of 800 kB takes 100 ms, in which a rank computes ten gradients.
@@ -168,6 +209,67 @@ TEST_CASE("advice names what limits", "[plan]")
   CHECK(rows[best].ranks < 16);
   CHECK(text.find("the network is full") != std::string::npos);
   CHECK_THROWS_AS(PlanAdvice({}, best), std::invalid_argument);
+}
+
+TEST_CASE("gradients count as the steps that they make", "[plan]")
+{
+  const PlanRow two = PlanDasgd(Model(), Cluster(1e15), 2, "complete", Short());
+  CHECK(two.worth == Approx(two.speedup));
+  const PlanRow eight = PlanDasgd(Model(), Cluster(1e15), 8, "complete",
+      Short());
+  CHECK(eight.worth == Approx(eight.speedup * 3 / (1 + eight.staleness)));
+  PlanModel adam = Model();
+  adam.stalenessDamping = 6;
+  CHECK(PlanDasgd(adam, Cluster(1e15), 8, "complete", Short()).worth >
+      1.5 * eight.worth);
+  CHECK(std::isnan(PlanAllreduce(Model(), Cluster(1e15), 8).worth));
+}
+
+TEST_CASE("tiny gradients over a network are for one rank", "[plan]")
+{
+  // They are computed much faster than messages travel.
+  PlanModel model;
+  model.elements = 27;
+  model.gradientSeconds = 7e-6;
+  model.messageSeconds = 10e-6;
+  PlanCluster cluster;
+  size_t best = 0;
+  std::vector<PlanRow> rows;
+  for (const size_t ranks : { 1, 2, 4, 8 })
+    rows.push_back(PlanDasgd(model, cluster, ranks, "auto", Short()));
+  const std::string text = PlanAdvice(rows, best);
+  INFO(text);
+  CHECK(rows[best].ranks == 1);
+  CHECK(text.find("1 rank: ") == 0);
+}
+
+TEST_CASE("an epoch of a millisecond is for one rank", "[plan]")
+{
+  PlanModel model = Model();
+  model.gradientSeconds = 1e-3;
+  model.points = 5 * model.batchSize;
+  size_t best = 9;
+  std::vector<PlanRow> rows;
+  for (const size_t ranks : { 1, 2 })
+    rows.push_back(PlanDasgd(model, Cluster(1e15), ranks, "auto", Short()));
+  CHECK(PlanAdvice(rows, best).find("an epoch takes 5 ms") !=
+      std::string::npos);
+  CHECK(best == 0);
+}
+
+TEST_CASE("ranks that add staleness only are not recommended", "[plan]")
+{
+  size_t best = 0;
+  std::vector<PlanRow> rows;
+  for (const size_t ranks : { 1, 2, 4, 8, 16 })
+  {
+    rows.push_back(PlanDasgd(Model(), Cluster(1e15), ranks, "complete",
+        Short()));
+  }
+  const std::string text = PlanAdvice(rows, best);
+  INFO(text);
+  CHECK(rows[best].ranks == 4);
+  CHECK(text.find("updates old") != std::string::npos);
 }
 
 TEST_CASE("numbers that cannot be are refused", "[plan]")

@@ -50,8 +50,8 @@ class Plan:
 
 def described(plan):
     """A model that is only described; the table, the rows and the page agree."""
-    result = plan.well(*MODEL, "--max_ranks", "8", "--bandwidth", "300", "--rows_file", "rows.csv",
-                       "--report_file", "plan.html")
+    result = plan.well(*MODEL, "--max_ranks", "8", "--ranks_per_machine", "1", "--bandwidth",
+                       "300", "--rows_file", "rows.csv", "--report_file", "plan.html")
     with open(plan.work / "rows.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     expect([row["ranks"] for row in rows if row["algorithm"] == "AllreduceSGD"] ==
@@ -64,12 +64,55 @@ def described(plan):
     expect(full["complete"] > 0.9, "a full network", result)
     starred = [line for line in result.stdout.splitlines() if line.startswith("*")]
     advice = result.stdout.splitlines()[-1]
+    expect(all(float(row["worth"]) <= float(row["speedup"]) for row in rows
+               if row["algorithm"] == "DASGD"), "gradients that are worth no more than fresh ones",
+           result)
     expect(len(starred) == 1 and re.match(r"\d+ ranks?\b", advice) and
            starred[0].split()[2] == advice.split()[0], "the recommended row", result)
     expect("as given" in result.stdout, "where the network is from", result)
     again = plan.well(*MODEL, "--max_ranks", "8", "--bandwidth", "1000", "--topologies", "ring",
                       "--min_ranks", "8")
     expect("ring" in again.stdout and "complete" not in again.stdout, "one topology", again)
+
+
+def tiny(plan):
+    """Gradients of microseconds, and an epoch that is over in no time."""
+    result = plan.well("--parameters", "27", "--gradient_seconds", "0.000007", "--max_ranks", "8",
+                       "--ranks_per_machine", "1")
+    expect(result.stdout.splitlines()[-1].startswith("1 rank: "), "one rank for tiny gradients",
+           result)
+    (plan.work / "few.csv").write_text("".join(f"{i % 7},{i % 5},{i % 3}\n" for i in range(300)))
+    (plan.work / "few_labels.csv").write_text("".join(f"{i % 3}\n" for i in range(300)))
+    result = plan.well("--training_file", "few.csv", "--labels_file", "few_labels.csv")
+    expect(re.match(r"1 rank: an epoch takes [\d.]+ ms", result.stdout.splitlines()[-1]),
+           "one rank for an epoch of less than a millisecond", result)
+
+
+def cores(plan):
+    """Without options the ranks are on the cores of this machine first."""
+    result = plan.well(*MODEL, "--max_ranks", "4")
+    count = len(os.sched_getaffinity(0))
+    expect(f"ranks on each machine: {count}\n" in result.stdout, "the cores of this machine", result)
+    machines = {int(words[1]): int(words[2]) for words in (line.lstrip("* ").split()
+                for line in result.stdout.splitlines()) if words[:1] == ["auto"]}
+    expect(all(found == -(-ranks // count) for ranks, found in machines.items()),
+           "machines like this one", result)
+
+
+def busy(plan):
+    """A program that uses the cores is seen; this one cannot say how busy the machine is now."""
+    spin = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            for _ in range(os.cpu_count())]
+    try:
+        result = plan.well("--problem", "softmax", "--data", "synthetic", "--points", "1000",
+                           "--max_ranks", "2", "--report_file", "busy.html")
+    finally:
+        for process in spin:
+            process.kill()
+            process.wait()
+    said = result.stdout.splitlines()[0]
+    expect(re.match(r"Other programs kept [\d.]+ of \d+ cores? busy", said), "a warning", result)
+    expect(said in (plan.work / "busy.html").read_text(), "the same on the page", result)
 
 
 def measured(plan):
@@ -90,7 +133,7 @@ def measured(plan):
 def network(plan):
     """A network learns on virtual time, though it has a memory of its own for its parameters."""
     result = plan.well("--problem", "mlp", "--data", "synthetic", "--points", "2000",
-                       "--max_ranks", "2", "--bandwidth", "100", "--learn", "--step_sizes", "0.5,1")
+                       "--max_ranks", "2", "--bandwidth", "100", "--learn", "--step_sizes", "0.1,0.2")
     loss = float(result.stdout.split("Time to a test loss of ")[1].split(",")[0])
     # Ten classes: 2.3 is what a guess has.
     expect(loss < 2.0, "a loss that falls", result)
@@ -135,7 +178,7 @@ def main():
     parser.add_argument("--mpiexec", default="mpiexec")
     parser.add_argument("--work", required=True)
     plan = Plan(parser.parse_args())
-    for part in (described, measured, network, ranks, pages, mistakes):
+    for part in (described, tiny, cores, busy, measured, network, ranks, pages, mistakes):
         part(plan)
 
 

@@ -78,7 +78,9 @@ class Table
    */
   double Choose(const std::string& name,
                 const std::function<double(double, size_t)>& time,
-                const std::string& status = "")
+                const std::string& status = "",
+                const std::function<double(double)>& lossMissed =
+                    [](double) { return 0.6; })
   {
     const Cell cell = CellFor(name);
     for (size_t i = 0; i < 200; ++i)
@@ -91,7 +93,7 @@ class Table
       row.Set("status", !status.empty() ? status : (seconds < 0) ? "ok" :
           "target");
       row.Set("time_to_target", (seconds < 0) ? Unknown : seconds);
-      row.Set("loss", (seconds < 0) ? 0.6 : 0.5);
+      row.Set("loss", (seconds < 0) ? lossMissed(tuning.step) : 0.5);
       results.Add(row);
       ++tries[tuning.step];
     }
@@ -166,6 +168,13 @@ TEST_CASE("A step is chosen by the median, not by a lucky try", "[study]")
       { 0.4, 3 } });
 }
 
+TEST_CASE("Of steps that are about as good, the shortest is taken", "[study]")
+{
+  Table table(SmallSettings());
+  REQUIRE(table.Choose("dasgd", [](const double step, size_t)
+      { return (step < 0.15) ? 0.2 : (step < 0.3) ? 0.105 : 0.1; }) == 0.2);
+}
+
 TEST_CASE("Steps that are far behind are tried once", "[study]")
 {
   Table table(SmallSettings());
@@ -215,13 +224,44 @@ TEST_CASE("The grid does not grow for ever, nor without a reason", "[study]")
   Table wild(SmallSettings());
   REQUIRE(wild.Choose("dasgd", [](double, size_t) { return -1.0; },
       "diverged") == Approx(0.1 / 32));
-  REQUIRE(wild.Note("dasgd").find("shortest of 8") != std::string::npos);
+  REQUIRE(wild.Note("dasgd").find("no step was found") == 0);
+  REQUIRE(wild.Note("dasgd").find("8 steps from 0.003125 to 0.4") !=
+      std::string::npos);
   // All fail: shorter steps would, too.
   Table broken(SmallSettings());
   REQUIRE(broken.Choose("dasgd", [](double, size_t) { return -1.0; },
       "failed") == 0.1);
   REQUIRE(broken.Note("dasgd") == "");
   REQUIRE(broken.results.Rows().size() == 3);
+}
+
+TEST_CASE("If no step gets to the target, shorter ones are tried", "[study]")
+{
+  // A longer step has the least loss, but stays above the target.
+  const auto loss = [](const double step)
+  { return 0.5 + std::abs(step - 0.2); };
+  Table steady(SmallSettings());
+  REQUIRE(steady.Choose("dasgd", [](const double step, size_t)
+      { return (step < 0.06) ? 0.1 / step : -1.0; }, "", loss) ==
+      Approx(0.05));
+  REQUIRE(steady.Note("dasgd") == "");
+
+  // None does: a shorter one is tried as often as the others, and it is said.
+  Table none(SmallSettings());
+  REQUIRE(none.Choose("dasgd", [](double, size_t) { return -1.0; }, "",
+      loss) == 0.2);
+  REQUIRE(none.tries == std::map<double, size_t>{ { 0.025, 3 }, { 0.05, 3 },
+      { 0.1, 3 }, { 0.2, 3 }, { 0.4, 1 } });
+  REQUIRE(none.Note("dasgd") == "no step was found with which most tries reach "
+      "the target; of 5 steps from 0.025 to 0.4 this one had the least loss");
+}
+
+TEST_CASE("The default topology is one of DASGD", "[study]")
+{
+  const Group group{ 2, "auto", "" };
+  REQUIRE(CellOf(*FindAlgorithm("dasgd_adam"), group).topology == "auto");
+  REQUIRE(CellOf(*FindAlgorithm("dpsgd"), group).topology == "complete");
+  REQUIRE(CellOf(*FindAlgorithm("allreduce"), group).topology == "");
 }
 
 TEST_CASE("A single step needs no choice", "[study]")
@@ -436,6 +476,34 @@ TEST_CASE("How many runs are left", "[study]")
   REQUIRE(exact);
   table.Run("sgd", { 1, 1, 1 });
   REQUIRE(RunsLeft(table.settings, table.results, exact) == 4);
+}
+
+TEST_CASE("What other programs do to the machine", "[study]")
+{
+  std::istringstream stat("cpu  100 20 30 4000 500 6 7 8 9 10\ncpu0 1 2 3\n");
+  REQUIRE(dasgd::cli::BusySeconds(stat) * double(sysconf(_SC_CLK_TCK)) ==
+      Approx(100 + 20 + 30 + 6 + 7 + 8));
+  std::istringstream other("no such thing");
+  REQUIRE(std::isnan(dasgd::cli::BusySeconds(other)));
+
+  Table table(SmallSettings());
+  REQUIRE(BusyText(table.results, 2) == "");
+  const auto run = [&](const double load)
+  {
+    Row row = KeyOf(table.CellFor("dasgd"), "run", 0.1,
+        table.results.Rows().size());
+    row.Set("other_load", load);
+    table.results.Add(row);
+  };
+  run(0.05);
+  run(Unknown);
+  run(0.1);
+  REQUIRE(LoadOf(table.results).mean == Approx(0.075));
+  REQUIRE(BusyText(table.results, 2) == "");
+  run(1.5);
+  const std::string text = BusyText(table.results, 2);
+  REQUIRE(text.find("0.55 of 2 cores busy on average, 1.5 at most") !=
+      std::string::npos);
 }
 
 TEST_CASE("The same file, by any path or link", "[study]")

@@ -121,8 +121,11 @@ def check_steps(rows, algorithm):
         losses = [float(row["loss"]) for row in tries[step]]
         return statistics.median(times), statistics.median(losses)
     raced = [other for other in tries if len(tries[other]) == 2]
-    expect(score(step) == min(map(score, raced)), "the step that is best in "
-           "the median", tries)
+    best = min(map(score, raced))
+    good = [other for other in raced if score(other) == best or
+            score(other)[0] <= 1.1 * best[0] < float("inf")]
+    expect(step == min(good), "the shortest of the steps that are about the "
+           "best in the median", tries)
 
 
 def check_plain(studies, name):

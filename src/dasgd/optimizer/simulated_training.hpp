@@ -8,6 +8,7 @@
 #ifndef DASGD_OPTIMIZER_SIMULATED_TRAINING_HPP
 #define DASGD_OPTIMIZER_SIMULATED_TRAINING_HPP
 
+#include "../algorithms/board_simulation.hpp"
 #include "../algorithms/round_simulation.hpp"
 #include "../algorithms/simulation.hpp"
 #include "dasgd.hpp"
@@ -61,7 +62,7 @@ class SimulatedTraining
     ChooseStepSize();
     Start();
     // 3. to 5.: loop, facts, drain.
-    if (IsDasgd<AlgorithmType> && Ranks() > 1)
+    if (IsDasgd<AlgorithmType> && Ranks() > 1 && !board)
     {
       overlap = OverlapChoice(settings.Overlap(), topology.Hops(Ranks()) > 1,
           false, true, false);
@@ -76,13 +77,34 @@ class SimulatedTraining
     damping = run.damping;
     run.share = overlap.used ? 1 : settings.ExchangeShare();
     run.overlap = overlap.used;
-    auto simulation = Make(run);
+    if constexpr (IsDasgd<AlgorithmType>)
+    {
+      if (board)
+        return Finish(MakeBoard(run), result);
+    }
+    return Finish(Make(run), result);
+  }
+
+ private:
+  template<typename TraitsType>
+  static std::true_type IsSynchronous(const Synchronous<TraitsType>*);
+  static std::false_type IsSynchronous(...);
+  static constexpr bool synchronous = decltype(IsSynchronous(
+      static_cast<AlgorithmType*>(nullptr)))::value;
+
+  //! Run, and say how it was.
+  template<typename SimulationType>
+  ElemType Finish(SimulationType simulation, ElemType* result)
+  {
     if constexpr (synchronous)
       simulation.Run();
     else
     {
-      if (settings.RecordHistory())
-        simulation.Record();
+      if constexpr (!OnBoard<SimulationType>)
+      {
+        if (settings.RecordHistory())
+          simulation.Record();
+      }
       simulation.Run(std::numeric_limits<std::uint64_t>::max());
     }
     // 6. Agree.
@@ -92,12 +114,9 @@ class SimulatedTraining
     return Return(simulation);
   }
 
- private:
-  template<typename TraitsType>
-  static std::true_type IsSynchronous(const Synchronous<TraitsType>*);
-  static std::false_type IsSynchronous(...);
-  static constexpr bool synchronous = decltype(IsSynchronous(
-      static_cast<AlgorithmType*>(nullptr)))::value;
+  template<typename SimulationType>
+  static constexpr bool OnBoard = std::is_same<SimulationType,
+      BoardSimulation<ElemType>>::value;
 
   size_t Ranks() const { return sources.size(); }
   std::uint64_t Seed() const { return settings.Seed() ? settings.Seed() : 1; }
@@ -109,8 +128,9 @@ class SimulatedTraining
       simulate::Refuse("Checkpoint() has a file, but on virtual time nothing "
           "is saved; leave it empty.");
     }
-    topology = ChosenTopology<AlgorithmType>(settings).On(
-        machine.Machines(Ranks()));
+    const std::vector<size_t> machines = machine.Machines(Ranks());
+    topology = ChosenTopology<AlgorithmType>(settings).On(machines);
+    board = IsDasgd<AlgorithmType> && SharesBoard(settings, machines);
     for (size_t i = 0; i < Ranks(); ++i)
     {
       points.push_back(sources[i]->PointsHeld());
@@ -142,7 +162,8 @@ class SimulatedTraining
     {
       if (smoothness == 0)
         Estimate(AutoStepOptions());
-      settings.StepSize() = AutoStepSize(topology, Ranks(), smoothness,
+      settings.StepSize() = AutoStepSize(board ? Topology::Complete() :
+          topology, Ranks(), smoothness,
           steps.Scale(settings.BatchSize()));
     }
     stepSize = settings.StepSize();
@@ -216,7 +237,19 @@ class SimulatedTraining
     }
   }
 
-  //! What differs between the two kinds of simulation.
+  //! The simulation of ranks that share a model.
+  BoardSimulation<ElemType> MakeBoard(const RunSettings& run)
+  {
+    return BoardSimulation<ElemType>(BoardSize::Of(elements, Ranks()), machine,
+        sources[0]->Iterate(), [&](Board<ElemType>& memory, const size_t rank)
+    {
+      return std::make_unique<BoardWorker<ElemType>>(memory,
+          *ranks[rank].problem, StalenessResponse(run.damping, run.lookAhead,
+          Ranks()));
+    });
+  }
+
+  //! What differs between the kinds of simulation.
   template<typename SimulationType>
   static auto& CountsOf(SimulationType& simulation, const size_t rank)
   {
@@ -231,6 +264,8 @@ class SimulatedTraining
   {
     if constexpr (synchronous)
       return simulation.Worker(rank).Stop();
+    else if constexpr (OnBoard<SimulationType>)
+      return simulation.Worker(rank).Node().Stop();
     else
       return simulation.Worker(rank).Node().Endpoint().Stop();
   }
@@ -280,9 +315,12 @@ class SimulatedTraining
                   const std::vector<double>& deviations)
   {
     Report& report = settings.report;
+    // A board reaches all at once.
     report = dasgd::Describe<AlgorithmType>(settings, steps, options,
-        topology, Ranks(), elements, sizeof(ElemType),
-        ranks[0].state->EpochPoints());
+        board ? Topology::Complete() : topology, Ranks(), elements,
+        sizeof(ElemType), ranks[0].state->EpochPoints());
+    if (board)
+      report.topology = "board";
     report.whyTopology = WhyTopology(ChosenTopology<AlgorithmType>(settings),
         topology, machine.Machines(Ranks()));
     report.overlap = overlap;
@@ -297,7 +335,7 @@ class SimulatedTraining
     for (size_t i = 0; i < Ranks(); ++i)
     {
       RankReport counts = CountsOf(simulation, i);
-      if constexpr (!synchronous)
+      if constexpr (!synchronous && !OnBoard<SimulationType>)
         counts.peakVectors = simulation.PeakVectors(i);
       counts.deviation = deviations[i];
       report.ranks.push_back(counts);
@@ -319,7 +357,7 @@ class SimulatedTraining
     report.objective = double(ranks[0].state->Objective(stop != nullptr,
         stop ? *stop : Fact(), steps.keepsLastObjective));
     settings.history.clear();
-    if constexpr (!synchronous)
+    if constexpr (!synchronous && !OnBoard<SimulationType>)
       settings.history = simulation.History();
     if (!settings.history.empty())
       PutStaleness(HistoryStaleness(settings.history).Ranks(), report);
@@ -355,8 +393,10 @@ class SimulatedTraining
   CommonSettings& settings;
   const typename AlgorithmType::Options options;
   SimMachine machine;
-  //! What the optimizer's stands for on these machines.
+  //! What the optimizer's stands for on these machines, and whether it is one
+  //! model that all ranks share.
   Topology topology;
+  bool board = false;
   const std::vector<TrainingSource<ElemType>*> sources;
   const StepDescription steps;
   const size_t elements;

@@ -37,6 +37,13 @@ struct PlanModel
   //! it.
   double applySeconds = 0;
   double messageSeconds = 0;
+  //! Seconds to subtract an update from the model that the ranks of a machine
+  //! share, and to copy the result.
+  double passSeconds = 0;
+  //! Seconds that a gradient costs a rank besides, whatever the model is, with
+  //! one other rank; and for each more.
+  double stepSeconds = 0;
+  double rankSeconds = 0;
   //! Points of a gradient, and of an epoch (0: not known).
   size_t batchSize = 1;
   size_t points = 0;
@@ -44,6 +51,9 @@ struct PlanModel
   dasgd::WireFormat wireFormat;
   double exchangeShare = DefaultExchangeShare;
   size_t maxLead = 32;
+  //! 3 for plain steps, 6 for momentum and Adam; 0 for steps that are not
+  //! shortened, of which all count.
+  double stalenessDamping = 3;
 };
 
 //! Where it is to be trained.
@@ -74,6 +84,9 @@ struct PlanRow
   //! Gradients of all ranks in a second; and divided by those of one rank.
   double gradientsPerSecond = 0;
   double speedup = 1;
+  //! The speed-up that is left if a gradient counts as much as the step that it
+  //! makes (see DASGD's StalenessDamping()); not known for others.
+  double worth = 1;
   //! Infinite if the points are not known.
   double epochSeconds = std::numeric_limits<double>::infinity();
   //! The paper's S_avg.
@@ -132,10 +145,11 @@ std::vector<std::string> PlanTopologies(const PlanCluster& cluster,
                                         const size_t ranks);
 
 /**
- * One sentence on what to use: the most ranks that the network and the ranks
- * themselves can keep busy, as far as they were planned.
+ * One sentence on what to use: the fewest ranks that are worth nearly as much as
+ * any that were planned, by a network that is not full.  It is one rank if an
+ * epoch is over sooner than others have started.
  *
- * @param rows Of DASGD, in the order of their numbers of ranks.
+ * @param rows Of DASGD, in the order of their numbers of ranks, from 1 on.
  * @param best Set to the index of the row that is recommended.
  */
 std::string PlanAdvice(const std::vector<PlanRow>& rows, size_t& best);

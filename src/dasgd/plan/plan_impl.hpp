@@ -40,9 +40,12 @@ inline void Check(const PlanModel& model,
   if (!(model.gradientSeconds > 0) || !std::isfinite(model.gradientSeconds))
     Refuse("a gradient must take more than 0 seconds.");
   if (!(model.gradientSpread >= 0 && model.gradientSpread <= 1) ||
-      !sound(model.applySeconds) || !sound(model.messageSeconds))
+      !sound(model.applySeconds) || !sound(model.messageSeconds) ||
+      !sound(model.passSeconds) || !sound(model.stepSeconds) ||
+      !sound(model.rankSeconds) || !sound(model.stalenessDamping))
   {
-    Refuse("the spread must be from 0 to 1, and times at least 0.");
+    Refuse("the spread must be from 0 to 1, and times and damping at least "
+        "0.");
   }
   if (cluster.ranksPerMachine == 0 || !sound(cluster.latency) ||
       !(cluster.bytesPerSecond > 0))
@@ -113,7 +116,8 @@ DASGD_INLINE SimMachine PlanMachine(const PlanModel& model,
 {
   plan::Check(model, cluster, ranks);
   SimMachine machine;
-  machine.computeSeconds.assign(ranks, model.gradientSeconds);
+  machine.computeSeconds.assign(ranks, model.gradientSeconds + (ranks == 1 ? 0 :
+      model.stepSeconds + double(ranks - 2) * model.rankSeconds));
   machine.computeSpread = model.gradientSpread;
   machine.machines = plan::Machines(cluster, ranks);
   machine.machineBytesPerSecond = cluster.bytesPerSecond;
@@ -162,15 +166,18 @@ DASGD_INLINE PlanRow PlanDasgd(const PlanModel& model,
       effort.gradients);
   plan::TimedRun run(model, cluster, ranks, topology, enough);
   const plan::TimedRun::Sums sums = run.Run();
-  row.topologyUsed = run.Used().Name();
+  row.topologyUsed = run.Shared() ? "board" : run.Used().Name();
   plan::SetSpeed(row, model, run.GradientsPerSecond());
   row.staleness = sums.StalenessAverage();
+  row.worth = row.speedup * ((model.stalenessDamping > 0) ? std::min(1.0,
+      model.stalenessDamping / (1 + row.staleness)) : 1);
   row.bytesPerSecond = *std::max_element(sums.bytesBetween.begin(),
       sums.bytesBetween.end()) / sums.seconds;
   row.networkShare = row.bytesPerSecond / cluster.bytesPerSecond;
   row.neighbours = run.Neighbours();
   row.linkBytesPerSecond = *std::max_element(sums.bytesSent.begin(),
-      sums.bytesSent.end()) / sums.seconds / double(row.neighbours);
+      sums.bytesSent.end()) / sums.seconds /
+      double(std::max<size_t>(1, row.neighbours));
   row.memoryBytes += vector * double(run.PeakVectors() +
       model.wireFormat.Vectors(model.elementBytes));
   return row;
@@ -190,10 +197,14 @@ DASGD_INLINE PlanRow PlanAllreduce(const PlanModel& model,
   // The slowest of so many, if all times within the spread are as likely.
   const double slowest = model.gradientSeconds * (1 + model.gradientSpread *
       double(ranks - 1) / double(ranks + 1));
-  const double round = slowest + ((ranks > 1) ? model.applySeconds +
+  // Within a machine a message takes no time on the way, but is handed over.
+  const double within = (row.machines == 1) ? model.messageSeconds *
+      std::ceil(std::log2(double(ranks))) : 0;
+  const double round = slowest + ((ranks > 1) ? model.applySeconds + within +
       AllreduceSeconds(PlanMachine(model, cluster, ranks, false), ranks,
       bytes) : 0);
   plan::SetSpeed(row, model, double(ranks) / round);
+  row.worth = std::numeric_limits<double>::quiet_NaN();
   if (row.machines > 1)
   {
     // In parts, each machine sends less than two vectors.
@@ -233,58 +244,76 @@ DASGD_INLINE std::string PlanAdvice(const std::vector<PlanRow>& rows,
 {
   if (rows.empty())
     plan::Refuse("there is nothing to choose from.");
-  // Ranks that are kept busy, by a network that is not full.
-  const auto full = [](const PlanRow& row) { return row.networkShare > 0.9; };
-  const auto busy = [](const PlanRow& row)
-  { return row.speedup >= 0.8 * double(row.ranks); };
+  // To start processes takes a tenth of a second and more.
+  constexpr double shortEpoch = 0.01;
   best = 0;
+  if (rows.front().ranks == 1 && rows.front().epochSeconds < shortEpoch)
+  {
+    return "1 rank: an epoch takes " + plan::Say(1e3 *
+        rows.front().epochSeconds) + " ms on it, and to start others takes "
+        "longer than many epochs.";
+  }
+  const auto full = [](const PlanRow& row) { return row.networkShare > 0.9; };
+  double most = 0;
+  for (const PlanRow& row : rows)
+    most = full(row) ? most : std::max(most, row.worth);
+  // Few ranks are easier to have than many.
+  const size_t none = rows.size();
+  best = none;
   for (size_t i = 0; i < rows.size(); ++i)
   {
     const PlanRow& row = rows[i];
-    if (full(row) || !busy(row))
+    if (full(row) || row.worth < 0.9 * most)
       continue;
-    // Of topologies that are equally fast, the one with the least staleness.
-    if (full(rows[best]) || !busy(rows[best]) || row.ranks > rows[best].ranks ||
+    // Of topologies that are equally good, the one with the least staleness.
+    if (best == none || row.ranks < rows[best].ranks ||
         (row.ranks == rows[best].ranks &&
-        (row.speedup > 1.02 * rows[best].speedup ||
-        (row.speedup > 0.98 * rows[best].speedup &&
+        (row.worth > 1.02 * rows[best].worth ||
+        (row.worth > 0.98 * rows[best].worth &&
         row.staleness < rows[best].staleness))))
       best = i;
   }
+  if (best == none)
+    best = 0;
   const PlanRow& chosen = rows[best];
   std::string text = (chosen.ranks == 1) ? "1 rank: more of them are not worth "
       "their exchange" : std::to_string(chosen.ranks) + " ranks on " +
       std::to_string(chosen.machines) + (chosen.machines == 1 ? " machine" :
       " machines") + ", topology " + chosen.topology + ": " +
-      plan::Say(chosen.speedup) + " times as fast as one rank";
-  const size_t most = rows.back().ranks;
-  if (chosen.ranks == most)
-    return text + ".";
+      plan::Say(chosen.speedup) + " times as many gradients as one rank, worth " +
+      plan::Say(chosen.worth) + " times as much";
   // What is wrong with the next number of ranks?
-  size_t next = most;
+  size_t next = std::numeric_limits<size_t>::max();
   for (const PlanRow& row : rows)
     if (row.ranks > chosen.ranks)
       next = std::min(next, row.ranks);
-  double share = 1e300, efficiency = 0, staleness = 1e300;
+  const PlanRow* other = nullptr;
   for (const PlanRow& row : rows)
   {
-    if (row.ranks != next)
-      continue;
-    share = std::min(share, row.networkShare);
-    efficiency = std::max(efficiency, row.speedup / double(row.ranks));
-    staleness = std::min(staleness, row.staleness);
+    if (row.ranks == next && (!other || full(*other) > full(row) ||
+        (full(*other) == full(row) && row.worth > other->worth)))
+      other = &row;
   }
+  if (!other)
+    return text + ".";
   text += "; with " + std::to_string(next);
-  if (share > 0.9)
+  if (full(*other))
   {
     text += " the network is full, and gradients wait for it (S_avg " +
-        plan::Say(staleness) + " in place of " + plan::Say(chosen.staleness) +
-        ")";
+        plan::Say(other->staleness) + " in place of " +
+        plan::Say(chosen.staleness) + ")";
+  }
+  else if (other->speedup < 0.8 * double(next))
+  {
+    text += ", ranks would spend " + plan::Say(100 * (1 - other->speedup /
+        double(next))) + " % of their time on the exchange";
+    if (chosen.ranks == 1)
+      text += ", which larger batches make less often";
   }
   else
   {
-    text += ", ranks would spend " + plan::Say(100 * (1 - efficiency)) +
-        " % of their time on the exchange";
+    text += ", gradients would be " + plan::Say(other->staleness) + " updates "
+        "old, and be worth " + plan::Say(other->worth) + " times as much";
   }
   return text + ".";
 }

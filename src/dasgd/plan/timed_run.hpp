@@ -9,6 +9,7 @@
 #ifndef DASGD_PLAN_TIMED_RUN_HPP
 #define DASGD_PLAN_TIMED_RUN_HPP
 
+#include "../algorithms/board_simulation.hpp"
 #include "../algorithms/dasgd_worker.hpp"
 #include "../algorithms/simulation.hpp"
 #include "plan.hpp"
@@ -53,6 +54,58 @@ inline std::vector<size_t> Machines(const PlanCluster& cluster,
   return machines;
 }
 
+//! Does the default topology let all ranks share one model?
+inline bool OnBoard(const PlanModel& model,
+                    const PlanCluster& cluster,
+                    const size_t ranks,
+                    const Topology& topology)
+{
+  return ranks > 1 && ranks <= cluster.ranksPerMachine &&
+      topology == Topology::Auto() &&
+      model.wireFormat.Type() == WireFormat::Kind::Exact;
+}
+
+//! Ranks that count gradients and compute nothing.
+class TimedRanks
+{
+ public:
+  /**
+   * @param elements Of the model that takes their place.
+   * @param total Gradients of all together.
+   * @param note Called with the rank after each gradient.
+   */
+  TimedRanks(const size_t ranks,
+             const size_t elements,
+             const std::uint64_t total,
+             const std::uint64_t seed,
+             const std::function<void(size_t)>& note)
+  {
+    Division division;
+    division.sharing = Sharing::Dynamic;
+    division.batchSize = 1;
+    division.held.assign(ranks, total);
+    RunLimits limits;
+    limits.maxIterations = total;
+    const RunSnapshot start = RunSnapshot::Start(division, seed);
+    const std::vector<bool> computing(ranks, true);
+    for (size_t i = 0; i < ranks; ++i)
+    {
+      sources.emplace_back(i, elements, note);
+      states.emplace_back(start, i, computing, limits);
+      problems.emplace_back(states.back(), sources.back());
+    }
+  }
+
+  size_t Size() const { return problems.size(); }
+  //! What a rank trains.
+  Problem<double>& operator[](const size_t rank) { return problems[rank]; }
+
+ private:
+  std::deque<TimedSource> sources;
+  std::deque<RunState<double>> states;
+  std::deque<Problem<double>> problems;
+};
+
 //! All ranks of a simulated training, and what they have done up to some moment.
 class TimedRun
 {
@@ -62,39 +115,34 @@ class TimedRun
   TimedRun(const PlanModel& model,
            const PlanCluster& cluster,
            const size_t ranks,
-           const Topology& topologyIn,
+           const Topology& chosen,
            const PlanEffort& effort) :
       total(std::uint64_t(ranks) * effort.gradients),
-      topology(topologyIn.On(Machines(cluster, ranks))),
+      topology(chosen.On(Machines(cluster, ranks))),
       overlap(OverlapChoice(Overlap::Auto, topology.Hops(ranks) > 1,
           cluster.crowded, true, false).used),
       machine(PlanMachine(model, cluster, ranks, overlap)),
       note([this](const size_t rank) { Note(rank); }),
-      paces(ranks)
+      paces(ranks),
+      board(BoardOf(model, cluster, ranks, chosen)),
+      all(ranks, board.elements, total, effort.seed, note)
   {
     machine.seed = effort.seed;
     machine.clock = &now;
+    if (OnBoard(model, cluster, ranks, chosen))
+    {
+      machine.applySeconds = model.passSeconds;
+      shared.emplace(board, machine, all[0].Iterate(),
+          [&](Board<double>& memory, const size_t rank)
+      { return std::make_unique<BoardWorker<double>>(memory, all[rank]); });
+      return;
+    }
     machine.window = ChooseWindow(0, overlap);
     machine.vectorBytes = size_t(VectorBytes(model));
-
-    Division division;
-    division.sharing = Sharing::Dynamic;
-    division.batchSize = 1;
-    division.held.assign(ranks, total);
-    RunLimits limits;
-    limits.maxIterations = total;
-    const RunSnapshot start = RunSnapshot::Start(division, effort.seed);
-    const std::vector<bool> computing(ranks, true);
-    for (size_t i = 0; i < ranks; ++i)
-    {
-      sources.emplace_back(i, note);
-      states.emplace_back(start, i, computing, limits);
-      problems.emplace_back(states.back(), sources.back());
-    }
-    simulation.emplace(topology, ranks, machine, [&](const Routes& routes)
+    frames.emplace(topology, ranks, machine, [&](const Routes& routes)
     {
       auto worker = std::make_unique<WorkerType>(routes, machine.window, 1,
-          problems[routes.Rank()], WireFormat::Exact, overlap);
+          all[routes.Rank()], WireFormat::Exact, overlap);
       worker->MaxLead() = model.maxLead;
       worker->Node().Endpoint().Pace().SetShare(overlap ? 1 :
           model.exchangeShare);
@@ -143,7 +191,12 @@ class TimedRun
   //! Run, and return what was done in the second half.
   Sums Run()
   {
-    simulation->Run(std::numeric_limits<std::uint64_t>::max());
+    constexpr std::uint64_t noLimit =
+        std::numeric_limits<std::uint64_t>::max();
+    if (shared)
+      shared->Run(noLimit);
+    else
+      frames->Run(noLimit);
     return end.Since(half);
   }
 
@@ -151,17 +204,17 @@ class TimedRun
   //! ranks that one sends to.
   size_t PeakVectors() const
   {
-    size_t most = 0;
-    for (size_t i = 0; i < states.size(); ++i)
-      most = std::max(most, simulation->PeakVectors(i));
+    size_t most = shared ? 1 : 0;
+    for (size_t i = 0; frames && i < all.Size(); ++i)
+      most = std::max(most, frames->PeakVectors(i));
     return most;
   }
   size_t Neighbours() const
   {
     size_t most = 0;
-    for (size_t i = 0; i < states.size(); ++i)
+    for (size_t i = 0; frames && i < all.Size(); ++i)
     {
-      most = std::max(most, simulation->Worker(i).Node().Endpoint().SendTo()
+      most = std::max(most, frames->Worker(i).Node().Endpoint().SendTo()
           .size());
     }
     return most;
@@ -181,8 +234,22 @@ class TimedRun
   }
 
   const Topology& Used() const { return topology; }
+  bool Shared() const { return shared.has_value(); }
 
  private:
+  //! Chunks of the board take their time; what is in them does not matter.
+  static BoardSize BoardOf(const PlanModel& model,
+                           const PlanCluster& cluster,
+                           const size_t ranks,
+                           const Topology& chosen)
+  {
+    BoardSize size = BoardSize::Of(model.elements, ranks);
+    size.elements = OnBoard(model, cluster, ranks, chosen) ?
+        std::min(size.Chunks(), std::max<size_t>(64, 2 * ranks)) : 1;
+    size.chunk = 1;
+    return size;
+  }
+
   //! The gradients of a rank in the second half.
   struct Pace
   {
@@ -215,14 +282,19 @@ class TimedRun
     Sums sums;
     sums.seconds = now;
     sums.bytesBetween.assign(machine.machines.back() + 1, 0);
-    for (size_t i = 0; i < states.size(); ++i)
+    sums.bytesSent.assign(shared ? all.Size() : 0, 0);
+    for (size_t i = 0; i < all.Size(); ++i)
     {
-      const auto& node = simulation->Worker(i).Node();
+      const RankReport& counts = shared ? shared->Worker(i).Node().Counts() :
+          frames->Worker(i).Node().Counts();
+      sums.staleness.push_back(double(counts.staleness.Sum()));
+      sums.measured.push_back(double(counts.staleness.Measured()));
+      if (shared)
+        continue;
+      const auto& node = frames->Worker(i).Node();
       const Traffic& traffic = overlap ? node.Exchanged() : node.Counts();
-      sums.staleness.push_back(double(node.Counts().staleness.Sum()));
-      sums.measured.push_back(double(node.Counts().staleness.Measured()));
       sums.bytesBetween[machine.machines[i]] += double(traffic.bytesBetween) +
-          double(simulation->SentAway(i)) * double(machine.vectorBytes);
+          double(frames->SentAway(i)) * double(machine.vectorBytes);
       sums.bytesSent.push_back(double(traffic.bytesSent) +
           double(traffic.framesSent) * double(machine.vectorBytes));
     }
@@ -237,10 +309,11 @@ class TimedRun
   double now = 0;
   std::function<void(size_t)> note;
   std::vector<Pace> paces;
-  std::deque<TimedSource> sources;
-  std::deque<RunState<double>> states;
-  std::deque<Problem<double>> problems;
-  std::optional<Simulation<double, WorkerType>> simulation;
+  BoardSize board;
+  TimedRanks all;
+  //! Ranks of one machine share a board, others send frames.
+  std::optional<BoardSimulation<double>> shared;
+  std::optional<Simulation<double, WorkerType>> frames;
   std::uint64_t count = 0;
   Sums half, end;
 };

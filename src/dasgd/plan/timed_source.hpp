@@ -11,21 +11,29 @@
 
 #include "../run/gradient_source.hpp"
 
+#include <algorithm>
 #include <functional>
+#include <vector>
 
 namespace dasgd {
 
-//! A model of one element, whose gradient is always 0.
+//! A model of few elements, whose gradient is always 0.
 class TimedSource : public GradientSource<double>
 {
  public:
-  //! @param computed Called with the rank after each gradient.
-  TimedSource(const size_t rank, const std::function<void(size_t)>& computed) :
-      rank(rank), computed(computed) { }
+  /**
+   * @param elements At least one; a board has as many chunks.
+   * @param computed Called with the rank after each gradient.
+   */
+  TimedSource(const size_t rank,
+              const size_t elements,
+              const std::function<void(size_t)>& computed) :
+      rank(rank), computed(computed), iterate(elements, 0.0),
+      gradient(elements, 0.0) { }
 
-  double* Iterate() override { return &iterate; }
-  double* Gradient() override { return &gradient; }
-  size_t Elements() const override { return 1; }
+  double* Iterate() override { return iterate.data(); }
+  double* Gradient() override { return gradient.data(); }
+  size_t Elements() const override { return iterate.size(); }
 
   bool Evaluate(const Batch&, double& objective) override
   {
@@ -42,8 +50,8 @@ class TimedSource : public GradientSource<double>
       override
   {
     if (out)
-      *out = 0;
-    update = out ? out : &gradient;
+      std::fill(out, out + gradient.size(), 0.0);
+    update = out ? out : gradient.data();
     return true;
   }
 
@@ -52,7 +60,7 @@ class TimedSource : public GradientSource<double>
                   const double*& update,
                   double& factor) override
   {
-    update = &gradient;
+    update = gradient.data();
     factor = 0;
     return true;
   }
@@ -76,8 +84,8 @@ class TimedSource : public GradientSource<double>
  private:
   size_t rank;
   const std::function<void(size_t)>& computed;
-  double iterate = 0;
-  double gradient = 0;
+  std::vector<double> iterate;
+  std::vector<double> gradient;
 };
 
 } // namespace dasgd
