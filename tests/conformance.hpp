@@ -357,8 +357,8 @@ Ending EndingOf(const WorkerType& worker,
   ending.iterate = rank.iterate;
   // Rivals announce a gradient before they apply it; if they fail in between,
   // it is not in the model.
-  ending.version = WorkerType::mayOverlap ? rank.state.Version() :
-      endpoint.Known();
+  ending.version = std::is_same<WorkerType, DasgdWorker<double>>::value ?
+      rank.state.Version() : endpoint.Known();
   ending.counts = worker.Node().Counts();
   ending.counts.peakVectors = peakVectors;
   ending.stopped = (endpoint.Stop() != nullptr);

@@ -24,9 +24,8 @@ std::unique_ptr<BoardSimulationType> OnBoard(const Case& script,
                                              const SimMachine& machine,
                                              const size_t chunk,
                                              ScriptedRanks& ranks,
-                                             const bool beside = true,
-                                             const Topology& between =
-                                                 Topology::Auto())
+                                             const BoardLinks& links,
+                                             const bool beside = true)
 {
   const std::vector<double> start = script.Model();
   return std::make_unique<BoardSimulationType>(
@@ -35,7 +34,7 @@ std::unique_ptr<BoardSimulationType> OnBoard(const Case& script,
       {
         return std::make_unique<BoardWorker<double>>(board,
             ranks[rank]->problem, script.Response());
-      }, beside, between);
+      }, links, beside);
 }
 
 //! Notes what each rank applied, and how much of it before each gradient.
@@ -108,7 +107,8 @@ std::string Play(const SimRun& run, const size_t chunk, std::uint64_t& mark)
 {
   ScriptedRanks ranks = MakeRanks(run.script);
   Notes notes(ranks);
-  const auto simulation = OnBoard(run.script, run.machine, chunk, ranks);
+  const auto simulation = OnBoard(run.script, run.machine, chunk, ranks,
+      BoardLinks::One(run.script.ranks));
   simulation->Run(2000000);
   std::vector<Ending> ends;
   bool threw = false;
@@ -139,14 +139,14 @@ std::string Play(const SimRun& run, const size_t chunk, std::uint64_t& mark)
 //! The same on several machines, if the seed says so.
 std::string PlayOnMachines(const SimRun& run,
                            const size_t chunk,
-                           const Topology& between,
+                           const BoardLinks& links,
                            const bool beside,
                            std::uint64_t& mark)
 {
   ScriptedRanks ranks = MakeRanks(run.script);
   Notes notes(ranks);
-  const auto simulation = OnBoard(run.script, run.machine, chunk, ranks, beside,
-      between);
+  const auto simulation = OnBoard(run.script, run.machine, chunk, ranks, links,
+      beside);
   simulation->Run(2000000);
   std::vector<Ending> ends;
   bool threw = false;
@@ -174,15 +174,18 @@ std::string PlayOnMachines(const SimRun& run,
   return out.str();
 }
 
-//! Put the ranks of a run on several machines.
-Topology Spread(SimRun& run, const std::uint64_t seed)
+//! Put the ranks of a run on several machines; now and then each has a board of
+//! its own, and they are connected as the run says.
+BoardLinks Spread(SimRun& run, const std::uint64_t seed)
 {
   Random random(Mix(seed, 77));
   const size_t machines = 1 + random.Below(run.script.ranks);
   for (size_t i = 0; i < run.script.ranks; ++i)
     run.machine.machines.push_back(random.Below(machines));
-  const BoardLinks links(run.machine.machines);
-  return RandomTopology(random, links.Machines());
+  if (random.Chance(0.2))
+    return BoardLinks::Own(run.script.ranks, run.script.topology);
+  return BoardLinks(run.machine.machines, RandomTopology(random,
+      BoardLinks(run.machine.machines).Machines()));
 }
 
 } // namespace
@@ -195,17 +198,17 @@ TEST_CASE("all promises hold on boards of several machines",
       [&](const std::uint64_t seed, std::string& text)
       {
         SimRun run = Draw(seed);
-        const Topology between = Spread(run, seed);
+        const BoardLinks links = Spread(run, seed);
         const size_t chunk = 1 + seed % run.script.elements;
         const bool beside = seed % 3 != 0;
         text = run.script.Text() + ", chunks of " + std::to_string(chunk) +
-            ", machines " + between.Name();
+            ", boards " + links.Between().Name();
         std::uint64_t first = 0, second = 0;
-        std::string broken = PlayOnMachines(run, chunk, between, beside,
+        std::string broken = PlayOnMachines(run, chunk, links, beside,
             first);
         if (broken.empty() && seed % 10 == 0)
         {
-          broken = PlayOnMachines(run, chunk, between, beside, second);
+          broken = PlayOnMachines(run, chunk, links, beside, second);
           if (first != second)
             broken += "the same seed gives another run\n";
         }
@@ -247,7 +250,8 @@ TEST_CASE("a rank's iterate is the board as of a post at any moment",
         run.machine.applySeconds = 2 * run.machine.computeSeconds[0];
         text = run.script.Text();
         ScriptedRanks ranks = MakeRanks(run.script);
-        const auto simulation = OnBoard(run.script, run.machine, 2, ranks);
+        const auto simulation = OnBoard(run.script, run.machine, 2, ranks,
+            BoardLinks::One(run.script.ranks));
         Random random(seed);
         const double when = random.Uniform(0, 100) *
             run.machine.computeSeconds[0];
@@ -290,7 +294,8 @@ TEST_CASE("a rank that comes too late for the log catches up", "[sim][board]")
     run.machine.computeSeconds = { 1, 1, 1, 5000 };
     run.machine.computeSpread = 0.5;
     ScriptedRanks ranks = MakeRanks(run.script);
-    const auto simulation = OnBoard(run.script, run.machine, 1, ranks);
+    const auto simulation = OnBoard(run.script, run.machine, 1, ranks,
+        BoardLinks::One(run.script.ranks));
     simulation->Run(2000000);
     std::vector<Ending> ends;
     for (size_t i = 0; i < 4; ++i)

@@ -43,7 +43,7 @@ inline std::unique_ptr<SimulationType> Simulate(const Case& script,
         auto worker = std::make_unique<DasgdWorker<double>>(
             routes, machine.window, script.elements,
             ranks[routes.Rank()]->problem, machine.format,
-            script.Overlaps(routes.Rank()), script.Response());
+            script.Response());
         worker->MaxLead() = script.maxLead;
         worker->Node().Endpoint().Pace().SetShare(script.share);
         return worker;

@@ -11,43 +11,12 @@
 #include "threads/local_transport.hpp"
 
 #include <dasgd/algorithms/board_run.hpp>
-#include <dasgd/algorithms/dasgd_worker.hpp>
-#include <dasgd/algorithms/run.hpp>
 
 #include <cstdlib>
 
 using namespace conformance;
 
 namespace {
-
-//! Run a case, each rank in a thread; everybody's ending.
-std::vector<Ending> Play(const Case& script)
-{
-  LocalNetwork network(script.window);
-  std::vector<Ending> ends(script.ranks);
-  std::vector<std::thread> threads;
-  for (size_t i = 0; i < script.ranks; ++i)
-  {
-    threads.emplace_back([&, i]()
-    {
-      ScriptedRank rank(script, i);
-      const Routes routes(Topology(script.topology), script.ranks, i);
-      DasgdWorker<double> worker(routes, script.window, script.elements,
-          rank.problem, script.format, script.Overlaps(i), script.Response());
-      worker.MaxLead() = script.maxLead;
-      auto& endpoint = worker.Node().Endpoint();
-      endpoint.Pace().SetShare(script.share);
-      LocalTransport transport(network, i, endpoint.SendTo(),
-          endpoint.ReceiveFrom(), endpoint.Pool());
-      Run(worker, transport);
-      // Buffers of this transport are not those of the bound.
-      ends[i] = EndingOf(worker, rank, 0);
-    });
-  }
-  for (std::thread& thread : threads)
-    thread.join();
-  return ends;
-}
 
 //! Threads let each other run while they wait.
 struct Yield
@@ -59,18 +28,34 @@ struct Yield
   void Rest() { std::this_thread::yield(); }
 };
 
-//! The same on a board, with chunks of so many elements.
-std::vector<Ending> PlayOnBoard(const Case& script, const size_t chunk)
+/**
+ * Run a case, each rank in a thread; everybody's ending.
+ *
+ * @param chunk Elements of a chunk.
+ * @param machines The machine of each rank.
+ * @param between The topology of machines.
+ */
+std::vector<Ending> PlayOnBoards(const Case& script,
+                                 const size_t chunk,
+                                 const std::vector<size_t>& machines,
+                                 const Topology& between = Topology::Auto())
 {
   struct alignas(128) Line
   {
     std::uint8_t bytes[128] = { };
   };
-  const BoardSize size{ script.elements, script.ranks, chunk };
-  std::vector<Line> memory(Board<double>::Bytes(size) / sizeof(Line) + 1);
+  const BoardLinks links(machines, between);
+  const BoardSize size{ script.elements, script.ranks, chunk,
+      links.Machines() > 1 };
+  std::vector<std::vector<Line>> memories(links.Machines(), std::vector<Line>(
+      Board<double>::Bytes(size) / sizeof(Line) + 1));
   const std::vector<double> start = script.Model();
-  std::copy(start.begin(), start.end(), Board<double>(size,
-      memory.front().bytes).Model());
+  for (std::vector<Line>& memory : memories)
+  {
+    std::copy(start.begin(), start.end(), Board<double>(size,
+        memory.front().bytes).Model());
+  }
+  LocalNetwork network(script.window);
   std::vector<Ending> ends(script.ranks);
   std::vector<std::thread> threads;
   for (size_t i = 0; i < script.ranks; ++i)
@@ -78,10 +63,30 @@ std::vector<Ending> PlayOnBoard(const Case& script, const size_t chunk)
     threads.emplace_back([&, i]()
     {
       ScriptedRank rank(script, i);
-      Board<double> board(size, memory.front().bytes);
+      const size_t here = links.Of(i);
+      Board<double> board(size, memories[here].front().bytes);
       BoardWorker<double> worker(board, rank.problem, script.Response());
       Yield wait;
-      RunOnBoard(worker, wait, NoExchange(), script.maxLead);
+      if (links.Machines() == 1 || links.Carrier(here) != i)
+      {
+        RunOnBoard(worker, wait, NoExchange(), script.maxLead);
+        ends[i] = EndingOf(worker, rank);
+        return;
+      }
+      const Routes routes(links.Between(), links.Machines(), here);
+      Traffic traffic;
+      BoardExchange<double> exchange(board, routes, links.All(), i,
+          script.window, traffic, script.format);
+      auto& endpoint = exchange.Endpoint();
+      endpoint.Pace().SetShare(script.share);
+      LocalTransport transport(network, i, links.Carriers(endpoint.SendTo()),
+          links.Carriers(endpoint.ReceiveFrom()), endpoint.Pool());
+      Yield beside;
+      Exchanging exchanging(exchange, transport, beside);
+      if (script.Overlaps(i))
+        RunOnBoardBeside(worker, wait, exchanging, script.maxLead);
+      else
+        RunOnBoard(worker, wait, exchanging, script.maxLead);
       ends[i] = EndingOf(worker, rank);
     });
   }
@@ -89,6 +94,10 @@ std::vector<Ending> PlayOnBoard(const Case& script, const size_t chunk)
     thread.join();
   return ends;
 }
+
+//! The same on one board.
+std::vector<Ending> PlayOnBoard(const Case& script, const size_t chunk)
+{ return PlayOnBoards(script, chunk, std::vector<size_t>(script.ranks, 0)); }
 
 std::uint64_t Seeds(const std::uint64_t otherwise)
 {
@@ -130,7 +139,13 @@ TEST_CASE("all promises hold if ranks exchange while they compute", "[threads]")
     Case script = RandomCase(random, 2 + seed % 4);
     if (seed % 4 != 0)
       script.overlap = ~std::uint64_t(0);
+    const size_t chunk = 1 + seed % script.elements;
+    // Each with a board of its own, or several on a machine.
+    std::vector<size_t> machines;
+    for (size_t i = 0; i < script.ranks; ++i)
+      machines.push_back(seed % 2 == 0 ? i : random.Below(script.ranks));
     INFO("seed " << seed << " (" << script.Text() << ")");
-    CHECK(Broken(script, Play(script)) == "");
+    CHECK(Broken(script, PlayOnBoards(script, chunk, machines, seed % 2 == 0 ?
+        Topology(script.topology) : Topology::Auto())) == "");
   }
 }

@@ -21,6 +21,7 @@
 #include "swift_worker.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <iostream>
 
 #include <unistd.h>
@@ -158,8 +159,13 @@ struct Asynchronous
       bool done = false;
       if constexpr (std::is_same<TraitsType, DasgdTraits>::value)
       {
-        done = settings.board && RunBoard(comm, settings, elements, problem,
+        done = settings.board && RunOnBoards(comm, settings, elements, problem,
             outcome);
+        if (!done && settings.overlap && comm.Size() > 1)
+        {
+          RunOnOwnBoard(comm, settings, elements, problem, outcome);
+          done = true;
+        }
       }
       if (!done)
         RunWorker(comm, settings, options, elements, problem, outcome);
@@ -186,21 +192,18 @@ struct Asynchronous
  private:
   //! The ranks of each machine share a board; false if they cannot.
   template<typename ElemType>
-  static bool RunBoard(const MpiCommunicator& comm,
-                       const RunSettings& settings,
-                       const size_t elements,
-                       Problem<ElemType>& problem,
-                       Outcome& outcome)
+  static bool RunOnBoards(const MpiCommunicator& comm,
+                          const RunSettings& settings,
+                          const size_t elements,
+                          Problem<ElemType>& problem,
+                          Outcome& outcome)
   {
-    const BoardLinks machines(settings.machines ? *settings.machines :
-        std::vector<size_t>(comm.Size(), 0));
-    const size_t here = machines.Of(comm.Rank());
-    const bool carries = comm.Rank() == machines.Carrier(here);
-    const bool exchanges = carries && machines.Machines() > 1;
+    const BoardLinks machines = settings.machines ?
+        BoardLinks(*settings.machines) : BoardLinks::One(comm.Size());
     const BoardSize size = BoardSize::Of(elements, comm.Size(),
         machines.Machines() > 1);
-    const MpiBoardMemory memory(comm, machines.Carrier(here),
-        Board<ElemType>::Bytes(size));
+    const MpiBoardMemory memory(comm, machines.Carrier(machines.Of(
+        comm.Rank())), Board<ElemType>::Bytes(size));
     if (!memory)
     {
       if (comm.Rank() == 0)
@@ -213,32 +216,60 @@ struct Asynchronous
       }
       return false;
     }
-    Board<ElemType> board(size, memory.Bytes());
+    outcome.boards = machines.Machines();
+    RunOn(comm, settings, machines, size, memory.Bytes(), problem, outcome);
+    return true;
+  }
+
+  //! A rank that exchanges while it computes has a board of its own.
+  template<typename ElemType>
+  static void RunOnOwnBoard(const MpiCommunicator& comm,
+                            const RunSettings& settings,
+                            const size_t elements,
+                            Problem<ElemType>& problem,
+                            Outcome& outcome)
+  {
+    const BoardSize size = BoardSize::Of(elements, comm.Size(), true);
+    Buffer memory(Board<ElemType>::Bytes(size));
+    std::memset(memory.Bytes(), 0, memory.Size());
+    RunOn(comm, settings, BoardLinks::Own(comm.Size(), settings.topology), size,
+        memory.Bytes(), problem, outcome);
+  }
+
+  template<typename ElemType>
+  static void RunOn(const MpiCommunicator& comm,
+                    const RunSettings& settings,
+                    const BoardLinks& machines,
+                    const BoardSize& size,
+                    std::uint8_t* memory,
+                    Problem<ElemType>& problem,
+                    Outcome& outcome)
+  {
+    const bool carries = comm.Rank() == machines.Carrier(machines.Of(
+        comm.Rank()));
+    Board<ElemType> board(size, memory);
     if (carries)
     {
-      std::copy(problem.Iterate(), problem.Iterate() + elements,
+      std::copy(problem.Iterate(), problem.Iterate() + size.elements,
           board.Model());
     }
     BoardWorker<ElemType> worker(board, problem, StalenessResponse(
         settings.damping, settings.lookAhead, comm.Size()));
     worker.Node().Counts().staleness = settings.staleness;
-    outcome.boards = machines.Machines();
     MpiBoardWait wait(comm, settings.crowded, Name());
-    // All begin together, when the model is there; with other machines, as soon
-    // as there are links.
-    if (!exchanges)
-      comm.Barrier();
     {
       // Also if a rank is lost: what this one has counted is needed then.
       const ShowCounts live(settings.live, worker.Node().Counts(), outcome);
       try
       {
-        if (exchanges)
-        {
+        if (carries && machines.Machines() > 1)
           RunBetween(comm, settings, machines, board, worker, wait);
-        }
         else
+        {
+          // All begin together, when the model is there.
+          comm.Barrier();
           RunOnBoard(worker, wait, NoExchange(), settings.maxLead);
+        }
       }
       catch (const mpi::RankLost&)
       {
@@ -252,7 +283,6 @@ struct Asynchronous
     if (outcome.stopped)
       outcome.stop = *worker.Node().Stop();
     outcome.exception = worker.Node().Exception();
-    return true;
   }
 
   //! The rank of a machine that exchanges with others.
@@ -270,14 +300,20 @@ struct Asynchronous
     // A thread counts by itself.
     Traffic traffic;
     BoardExchange<ElemType> exchange(board, routes, machines.All(),
-        comm.Rank(), settings.window, settings.overlap ? traffic : counts);
+        comm.Rank(), settings.window, settings.overlap ? traffic : counts,
+        settings.format);
     exchange.Reserve();
     Endpoint<ElemType>& endpoint = exchange.Endpoint();
-    endpoint.AllBetween();
+    if (machines.Machines() < comm.Size() || !settings.machines)
+      endpoint.AllBetween();
+    else
+      endpoint.SetMachines(*settings.machines);
     endpoint.Pace().SetShare(settings.share);
-    counts.vectorBound += exchange.Vectors(routes, settings.window);
+    const size_t rounding = settings.format.Vectors(sizeof(ElemType));
+    counts.vectorBound += exchange.Vectors(routes, settings.window) + rounding;
 
     MpiTransport::Options links;
+    links.buffers = settings.sharedMemory ? endpoint.MaxBuffers() : 0;
     links.crowded = settings.crowded;
     MpiTransport transport(comm, machines.Carriers(endpoint.SendTo()),
         machines.Carriers(endpoint.ReceiveFrom()), settings.window,
@@ -294,8 +330,9 @@ struct Asynchronous
       RunOnBoard(worker, wait, Exchanging(exchange, transport, wait),
           settings.maxLead);
     }
-    counts.peakVectors += exchange.PeakVectors() +
-        settings.window * endpoint.ReceiveFrom().size();
+    counts.peakVectors += exchange.PeakVectors() + rounding +
+        settings.window * (endpoint.ReceiveFrom().size() -
+        transport.Borrowed());
   }
 
   template<typename ElemType>

@@ -45,6 +45,18 @@ class BoardLinks
     between = topology.On(alone);
   }
 
+  //! All ranks share one.
+  static BoardLinks One(const size_t ranks)
+  { return BoardLinks(std::vector<size_t>(ranks, 0)); }
+
+  //! Each rank has one of its own, connected by a topology of ranks.
+  static BoardLinks Own(const size_t ranks, const Topology& topology)
+  {
+    std::vector<size_t> alone(ranks);
+    std::iota(alone.begin(), alone.end(), size_t(0));
+    return BoardLinks(alone, topology);
+  }
+
   size_t Machines() const { return carriers.size(); }
   //! The machine of each rank, numbered from 0.
   const std::vector<size_t>& All() const { return machines; }
@@ -97,13 +109,16 @@ class BoardExchange
    * @param carrier The rank that owns this.
    * @param window Frames under way to each neighbour.
    * @param traffic Where frames are counted.
+   * @param format How sums are written.  What that cannot express of a sum goes
+   *     with the next; the board of this machine has it already.
    */
   BoardExchange(Board<ElemType>& board,
                 const Routes& routes,
                 const std::vector<size_t>& machines,
                 const size_t carrier,
                 const size_t window,
-                dasgd::Traffic& traffic) :
+                dasgd::Traffic& traffic,
+                const WireFormat& format = WireFormat::Exact) :
       board(board),
       pass(board, carrier),
       machines(machines),
@@ -114,7 +129,9 @@ class BoardExchange
       endpoint(routes, { Neighbours::Of(routes), window,
           DasgdBuffers(routes, window), false, machines.size() },
           board.Size().elements, known, traffic),
-      sums(endpoint, WireFormat::Exact),
+      sums(endpoint, format),
+      computing(size_t(std::count(machines.begin(), machines.end(),
+          routes.Rank()))),
       sum(board.Size().elements),
       arrived(machines.size(), routes.Ranks()),
       version(routes.Ranks(), 0),
@@ -130,6 +147,7 @@ class BoardExchange
   void Reserve()
   {
     endpoint.Reserve();
+    sums.Reserve();
     arrived.Reserve(Manifest::MaxEntries(arrived.Origins(), arrived.Length()));
   }
 
@@ -320,7 +338,10 @@ class BoardExchange
   void Announce()
   {
     if (total > announced)
+    {
+      sums.Round(nullptr, own);
       sums.Emit(own);
+    }
     if (late)
     {
       for (const BoardRecord& one : missed)
@@ -343,6 +364,8 @@ class BoardExchange
     {
       ++factsOf[origin];
       ++facts;
+      if (record.fact.kind == Fact::Kind::Final && --computing == 0)
+        Finish();
       endpoint.Tell(record.fact);
       return;
     }
@@ -354,6 +377,14 @@ class BoardExchange
     entry.versioned = (at != nullptr);
     endpoint.Announce(entry, at);
     announced += entry.count;
+  }
+
+  //! The last rank of this machine has told its final count: what rounding has
+  //! left goes along.
+  void Finish()
+  {
+    sums.Emit(sums.Rest(nullptr), true);
+    endpoint.Pace().End();
   }
 
   //! What a model had by machine when it had so many gradients in all; null if
@@ -386,6 +417,8 @@ class BoardExchange
   std::vector<size_t> factsOf;
   dasgd::Endpoint<ElemType> endpoint;
   UpdateSums<ElemType> sums;
+  //! Ranks of this machine that have not told their final counts.
+  size_t computing;
 
   //! What has arrived since the last pass, and is there a vector?
   std::vector<ElemType> sum;

@@ -42,26 +42,22 @@ class BoardSimulation
 
   /**
    * @param size Of each board.
-   * @param machine If it does not say which machine each rank is on, all are on
-   *     one.
    * @param start The model that all begin with.
+   * @param links Which ranks share a board, and how boards are connected.
    * @param beside Does a machine exchange beside computing, or only while its
    *     first rank does not compute?
-   * @param between The topology of machines.
    */
   BoardSimulation(BoardSize size,
                   const SimMachine& machine,
                   const ElemType* start,
                   const MakeType& make,
-                  const bool beside = true,
-                  const Topology& between = Topology::Auto()) :
+                  const BoardLinks& links,
+                  const bool beside = true) :
       machine(machine),
       beside(beside),
       random(Mix(machine.seed, 1)),
-      places(machine.machines.empty() ?
-          std::vector<size_t>(size.ranks, 0) : machine.Machines(size.ranks)),
-      links(places, between),
-      network(clock, Numbers(links.Machines()), machine.window,
+      links(links),
+      network(clock, Hosts(), machine.window,
           machine.machineBytesPerSecond, Mix(machine.seed, 2),
           [this](const size_t host) { Arrived(host); }, machine.vectorBytes),
       seats(size.ranks)
@@ -137,6 +133,10 @@ class BoardSimulation
   size_t Machines() const { return hosts.size(); }
   const dasgd::Traffic& Traffic(const size_t host) const
   { return hosts[host].traffic; }
+  //! Frames that one has sent to other machines.
+  std::uint64_t SentAway(const size_t host) const
+  { return hosts[host].port ? hosts[host].port->SentAway() : 0; }
+  const BoardLinks& Links() const { return links; }
   //! Vectors that the exchange of a machine held at most, besides its board.
   size_t PeakVectors(const size_t host) const
   {
@@ -193,12 +193,14 @@ class BoardSimulation
     bool halted = false;
   };
 
-  static std::vector<size_t> Numbers(const size_t count)
+  //! The machine of each board; on one there may be several.
+  std::vector<size_t> Hosts() const
   {
-    std::vector<size_t> numbers;
-    while (numbers.size() < count)
-      numbers.push_back(numbers.size());
-    return numbers;
+    const std::vector<size_t> machines = machine.Machines(links.All().size());
+    std::vector<size_t> hosts;
+    for (size_t i = 0; i < links.Machines(); ++i)
+      hosts.push_back(machines[links.Carrier(i)]);
+    return hosts;
   }
 
   //! Open the links of a machine.
@@ -208,9 +210,10 @@ class BoardSimulation
     host.routes = std::make_unique<Routes>(links.Between(), hosts.size(),
         index);
     host.exchange = std::make_unique<ExchangeType>(host.board, *host.routes,
-        links.All(), links.Carrier(index), machine.window, host.traffic);
+        links.All(), links.Carrier(index), machine.window, host.traffic,
+        machine.format);
     Endpoint<ElemType>& endpoint = host.exchange->Endpoint();
-    endpoint.AllBetween();
+    endpoint.SetMachines(Hosts());
     endpoint.Pool().Share(idle);
     std::vector<SimLink> to;
     for (const size_t peer : endpoint.SendTo())
@@ -513,7 +516,6 @@ class BoardSimulation
   bool beside;
   SimClock clock;
   Random random;
-  std::vector<size_t> places;
   BoardLinks links;
   //! Buffers that no machine uses.
   std::vector<Buffer> idle;

@@ -35,10 +35,6 @@ enum class Action
  *  - Choose() if none was taken;
  *  - Send() after each.
  *
- * With an exchange beside computing, the exchanging side takes frames whenever
- * there are some and calls Send(); the computing side applies what has arrived,
- * and calls ChooseBeside().
- *
  * @tparam WorkerType See WorkerDefaults.
  */
 template<typename WorkerType>
@@ -73,19 +69,6 @@ class Driver
     if (pauses ? !worker.Ahead() : HasWork(worker))
       return Action::Retry;
     return pauses ? Action::Pause : Action::Wait;
-  }
-
-  //! The same for the computing side of a rank whose exchange runs beside it:
-  //! never Retry.
-  Action ChooseBeside(const double now)
-  {
-    const bool work = HasWork(worker);
-    const bool pauses = limit.Pauses(work && worker.Ahead(), now,
-        worker.Node().Counts());
-    if (pauses || !work)
-      return pauses ? Action::Pause : Action::Wait;
-    limit.Begins(now);
-    return Action::Compute;
   }
 
   /**

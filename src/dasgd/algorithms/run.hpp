@@ -13,7 +13,6 @@
 #include "driver.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -79,65 +78,6 @@ class Stopwatch
   Clock::time_point last;
 };
 
-/**
- * The exchanging side of a worker, in a thread of its own: take what the
- * computing side has, receive, relay and send, until all are done.  There is no
- * wait for a message that lets the core to others, so it looks again after a
- * while, at growing intervals; an own update is sent at once.
- *
- * @param abandoned Set if the computing side has failed.
- */
-template<typename WorkerType, typename TransportType>
-void ExchangeBeside(WorkerType& worker,
-                    TransportType& transport,
-                    Driver<WorkerType>& driver,
-                    const std::atomic<bool>& abandoned)
-{
-  constexpr double shortest = 20e-6, longest = 500e-6;
-  double nap = shortest;
-  while (!abandoned && !driver.MayLeave(transport))
-  {
-    worker.Exchange();
-    driver.Send(transport);
-    if (transport.Receive([&](const std::uint8_t* bytes, const size_t size,
-        const size_t from) { worker.Receive(bytes, size, from); }))
-    {
-      nap = shortest;
-      driver.Send(transport);
-      continue;
-    }
-    transport.Progress();
-    worker.Meeting().WaitForComputed(nap);
-    nap = std::min(longest, nap + shortest);
-  }
-}
-
-//! The computing side: apply what has arrived, and compute, until the exchange
-//! is over.
-template<typename WorkerType>
-void ComputeBeside(WorkerType& worker, Driver<WorkerType>& driver)
-{
-  RankReport& counts = worker.Node().Counts();
-  Stopwatch watch(nullptr);
-  while (!worker.ExchangeOver())
-  {
-    worker.ApplyArrived();
-    watch.Lap(counts.secondsExchanging);
-    const Action action = driver.ChooseBeside(watch.Now());
-    if (action == Action::Compute)
-    {
-      worker.Compute();
-      watch.Lap(counts.secondsComputing);
-      continue;
-    }
-    worker.Meeting().WaitForArrived(action == Action::Pause ? 1e-4 : 1e-2);
-    worker.Node().Look(worker);
-    watch.Lap(counts.secondsIdle);
-  }
-  while (worker.ApplyArrived()) { }
-  watch.Lap(counts.secondsExchanging);
-}
-
 //! A thread, or what to do where there may be no more of them.
 template<typename ActionType>
 std::thread StartThread(ActionType&& action)
@@ -155,44 +95,6 @@ std::thread StartThread(ActionType&& action)
   }
 }
 
-//! Drive a worker that exchanges while it computes; see Run().
-template<typename WorkerType, typename TransportType>
-void RunBeside(WorkerType& worker, TransportType& transport)
-{
-  Driver<WorkerType> driver(worker);
-  worker.Node().Start();
-  std::exception_ptr failure;
-  std::atomic<bool> abandoned{ false };
-  std::thread exchange = StartThread([&]()
-  {
-    try
-    {
-      ExchangeBeside(worker, transport, driver, abandoned);
-    }
-    catch (...)
-    {
-      failure = std::current_exception();
-    }
-    worker.EndExchange();
-  });
-  try
-  {
-    ComputeBeside(worker, driver);
-  }
-  catch (...)
-  {
-    // Not what the user's code throws, which the node turns into a fact.
-    abandoned = true;
-    exchange.join();
-    throw;
-  }
-  exchange.join();
-  if (failure)
-    std::rethrow_exception(failure);
-  // What was applied last may have been a reason to stop.
-  worker.Exchange();
-}
-
 /**
  * Drive a worker over a transport, in real time, until all are done.
  *
@@ -205,14 +107,6 @@ void RunBeside(WorkerType& worker, TransportType& transport)
 template<typename WorkerType, typename TransportType>
 void Run(WorkerType& worker, TransportType& transport)
 {
-  if constexpr (WorkerType::mayOverlap)
-  {
-    if (worker.Overlaps())
-    {
-      RunBeside(worker, transport);
-      return;
-    }
-  }
   auto& node = worker.Node();
   RankReport& counts = node.Counts();
   Stopwatch watch(node.Endpoint().History());

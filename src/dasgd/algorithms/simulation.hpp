@@ -44,7 +44,7 @@ class Simulation
       random(Mix(machine.seed, 1)),
       network(clock, machine.Machines(ranks), machine.window,
           machine.machineBytesPerSecond, Mix(machine.seed, 2),
-          [this](const size_t rank) { Wake(rank); }, machine.vectorBytes),
+          [this](const size_t rank) { Resume(rank); }, machine.vectorBytes),
       seats(ranks)
   {
     for (size_t i = 0; i < ranks; ++i)
@@ -86,7 +86,7 @@ class Simulation
     for (size_t i = 0; i < seats.size(); ++i)
     {
       seats[i].worker->Node().Start();
-      clock.After(0, [this, i]() { Begin(i); });
+      clock.After(0, [this, i]() { Turn(i); });
     }
     std::uint64_t events = 0;
     while (clock.Next() <= until && clock.Step())
@@ -152,130 +152,12 @@ class Simulation
     SimNetwork::Port* port = nullptr;
     bool waiting = false;
     double waitingSince = 0;
-    //! Beside computing: is a frame being relayed?
-    bool relaying = false;
     bool left = false;
     bool halted = false;
   };
 
   RankReport& Counts(const size_t rank)
   { return seats[rank].worker->Node().Counts(); }
-
-  void Begin(const size_t rank)
-  {
-    if (seats[rank].worker->Overlaps())
-    {
-      seats[rank].port->SetAttentive(true);
-      Exchange(rank);
-      ActBeside(rank);
-    }
-    else
-      Turn(rank);
-  }
-
-  //
-  // A rank whose exchange runs beside its computing.
-  //
-
-  //! The exchanging side: send, and begin to relay the next frame.
-  void Exchange(const size_t rank)
-  {
-    Seat& seat = seats[rank];
-    if (seat.halted || seat.relaying || seat.worker->ExchangeOver())
-      return;
-    const Traffic& traffic = seat.worker->Node().Exchanged();
-    const std::uint64_t before = traffic.framesSent;
-    const std::uint64_t away = seat.port->SentAway();
-    seat.worker->Exchange();
-    seat.driver->Send(*seat.port);
-    Stamp(rank, 0);
-    bool changed = (traffic.framesSent != before);
-    const double sending = SendSeconds(seat, away);
-    if (sending > 0)
-    {
-      seat.relaying = true;
-      clock.After(sending, [this, rank]()
-      {
-        seats[rank].relaying = false;
-        Exchange(rank);
-      });
-    }
-    else if (seat.port->HasFrame())
-    {
-      seat.relaying = true;
-      const double stall = Stalls() ? random.Uniform(0,
-          2 * machine.stallSeconds) : 0;
-      clock.After(machine.relaySeconds + stall, [this, rank]()
-      { Relay(rank); });
-    }
-    else if (seat.driver->MayLeave(*seat.port))
-    {
-      seat.worker->EndExchange();
-      changed = true;
-    }
-    if (changed)
-      Resume(rank);
-  }
-
-  //! A frame has been relayed.
-  void Relay(const size_t rank)
-  {
-    Seat& seat = seats[rank];
-    if (seat.halted)
-      return;
-    Note(rank, 1);
-    seat.relaying = false;
-    TakeFrame(seat);
-    Exchange(rank);
-    Resume(rank);
-  }
-
-  //! The computing side: begin what is next.
-  void ActBeside(const size_t rank)
-  {
-    Seat& seat = seats[rank];
-    if (seat.halted)
-      return;
-    if (seat.worker->ApplyArrived())
-    {
-      Stamp(rank, 0);
-      Counts(rank).secondsExchanging += machine.applySeconds;
-      clock.After(machine.applySeconds, [this, rank]() { ActBeside(rank); });
-      return;
-    }
-    const Action action = seat.driver->ChooseBeside(clock.Now());
-    if (action == Action::Compute)
-    {
-      const double seconds = GradientSeconds(rank);
-      clock.After(seconds, [this, rank, seconds]() { Compute(rank, seconds); });
-      return;
-    }
-    if (action == Action::Pause)
-      WakeAfterPause(rank);
-    // What it has asked for on the way, be it too late for others.
-    if (seat.worker->ExchangeOver())
-      seat.worker->Exchange();
-    else
-      clock.After(0, [this, rank]() { Exchange(rank); });
-    Rest(rank, seat.worker->ExchangeOver());
-  }
-
-  //! The same after a gradient: hand it over first.
-  void GoOnBeside(const size_t rank)
-  {
-    Exchange(rank);
-    if (Stalls())
-    {
-      clock.After(random.Uniform(0, 2 * machine.stallSeconds),
-          [this, rank]() { ActBeside(rank); });
-      return;
-    }
-    ActBeside(rank);
-  }
-
-  //
-  // A rank that does one thing after the other.
-  //
 
   //! Send, and then look what is next.
   void Turn(const size_t rank)
@@ -366,10 +248,6 @@ class Simulation
     Turn(rank);
   }
 
-  //
-  // Both.
-  //
-
   //! A gradient has been computed.
   void Compute(const size_t rank, const double seconds)
   {
@@ -378,17 +256,11 @@ class Simulation
       return;
     Note(rank, 2);
     seat.worker->Compute();
-    if (!seat.worker->Overlaps())
-    {
-      seat.driver->Other(clock.Now() - seconds);
-      seat.driver->Computed(clock.Now());
-    }
+    seat.driver->Other(clock.Now() - seconds);
+    seat.driver->Computed(clock.Now());
     Stamp(rank, seconds);
     Counts(rank).secondsComputing += seconds;
-    if (seat.worker->Overlaps())
-      GoOnBeside(rank);
-    else
-      Turn(rank);
+    Turn(rank);
   }
 
   //! What it took to send, given how many frames had left the machine before.
@@ -430,16 +302,7 @@ class Simulation
       Note(rank, 3);
   }
 
-  //! Something has changed for a rank: let it look.
-  void Wake(const size_t rank)
-  {
-    if (seats[rank].worker->Overlaps())
-      clock.After(0, [this, rank]() { Exchange(rank); });
-    else
-      Resume(rank);
-  }
-
-  //! If a rank waits, let it look.
+  //! Something has changed for a rank: if it waits, let it look.
   void Resume(const size_t rank)
   {
     Seat& seat = seats[rank];
@@ -449,13 +312,7 @@ class Simulation
     Counts(rank).secondsIdle += clock.Now() - seat.waitingSince;
     if (!history.empty() && clock.Now() > seat.waitingSince)
       history[rank].Idle(seat.waitingSince, clock.Now());
-    clock.After(0, [this, rank]()
-    {
-      if (seats[rank].worker->Overlaps())
-        ActBeside(rank);
-      else
-        Turn(rank);
-    });
+    clock.After(0, [this, rank]() { Turn(rank); });
   }
 
   //! What a rank has just noted took so long until now.

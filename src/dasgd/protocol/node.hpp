@@ -11,7 +11,6 @@
 
 #include "../run/problem.hpp"
 #include "endpoint.hpp"
-#include "hand_over.hpp"
 
 #include <exception>
 #include <type_traits>
@@ -55,20 +54,6 @@ struct WorkerDefaults
   size_t FixedVectors() const { return 0; }
   //! Make room, so that nothing is allocated on the way.
   void Reserve() { }
-
-  //! Can there be an exchange while gradients are computed?
-  static constexpr bool mayOverlap = false;
-  //! Is there?  Then the driver calls Receive(), Exchange() and Send() beside the
-  //! rest, and a worker has `HandOver& Meeting()`.
-  bool Overlaps() const { return false; }
-  //! Take what the computing side has for the network.
-  void Exchange() { }
-  //! Nothing more will arrive.
-  void EndExchange() { }
-  //! On the computing side, apply what has arrived; false if nothing has.
-  bool ApplyArrived() { return false; }
-  //! Will nothing more arrive?
-  bool ExchangeOver() const { return true; }
 };
 
 /**
@@ -82,8 +67,7 @@ class NodeBase
  public:
   virtual ~NodeBase() = default;
 
-  //! What happened here; if the sides run at the same time, with the traffic as
-  //! the computing side knows it.
+  //! What happened here.
   RankReport& Counts() { return counts; }
   const RankReport& Counts() const { return counts; }
 
@@ -255,10 +239,6 @@ class NodeBase
 
 /**
  * A node that tells facts and gradients by the endpoint of the protocol.
- *
- * Its functions are of the computing side.  If the exchanging side runs beside
- * it (see HandOver), that side owns the endpoint with what it counts, and the
- * node asks it for what it wants.
  */
 template<typename ElemType>
 class Node : public NodeBase<ElemType>
@@ -266,33 +246,23 @@ class Node : public NodeBase<ElemType>
  public:
   using EndpointType = dasgd::Endpoint<ElemType>;
 
-  /**
-   * @param handOver Where the sides meet if they run at the same time, or null.
-   */
   Node(const Routes& routes,
        const EndpointOptions& options,
        const size_t elements,
-       Problem<ElemType>& problem,
-       HandOver<ElemType>* handOver = nullptr) :
+       Problem<ElemType>& problem) :
       NodeBase<ElemType>(problem),
       known(problem.State().Version()),
-      endpoint(routes, options, elements, known, handOver ? exchanged :
-          this->counts),
-      handOver(handOver)
+      endpoint(routes, options, elements, known, this->counts)
   { }
 
   EndpointType& Endpoint() { return endpoint; }
   const EndpointType& Endpoint() const { return endpoint; }
 
-  //! The traffic as the exchanging side counts it, if it runs beside.
-  const Traffic& Exchanged() const { return exchanged; }
-
   //! A step begins here.
   void BeginStep()
   {
     NodeBase<ElemType>::BeginStep();
-    if (!handOver)
-      endpoint.BeginStep();
+    endpoint.BeginStep();
   }
 
   //! Name() a gradient, and announce it to all others; see Endpoint::Announce().
@@ -341,40 +311,16 @@ class Node : public NodeBase<ElemType>
   }
 
  private:
-  void TellStop(const Fact& fact) override
-  {
-    if (handOver)
-      handOver->AskToStop(fact);
-    else
-      endpoint.AskToStop(fact);
-  }
-
-  void TellFinal() override
-  {
-    if (handOver)
-      handOver->AskFinal();
-    else
-      endpoint.BroadcastFinal();
-  }
-
-  bool StopKnown() const override
-  {
-    if (handOver)
-      return this->Asked() || handOver->Look().stop;
-    return endpoint.Stop() != nullptr;
-  }
+  void TellStop(const Fact& fact) override { endpoint.AskToStop(fact); }
+  void TellFinal() override { endpoint.BroadcastFinal(); }
+  bool StopKnown() const override { return endpoint.Stop() != nullptr; }
 
   void Concluded(const bool mayLeave) override
-  {
-    if (!handOver)
-      endpoint.SetComplete(endpoint.FinalsMissing() == 0 && mayLeave);
-  }
+  { endpoint.SetComplete(endpoint.FinalsMissing() == 0 && mayLeave); }
 
   //! Gradients of each origin that have arrived.
   VersionVector known;
-  Traffic exchanged;
   EndpointType endpoint;
-  HandOver<ElemType>* handOver;
 };
 
 //! Is it this rank's turn to compute, if no frame has arrived?

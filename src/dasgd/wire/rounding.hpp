@@ -43,7 +43,8 @@ class Rounding
   /**
    * Replace an update that was applied by what is sent of it.
    *
-   * @param iterate The model, from which `update` has been subtracted.
+   * @param iterate The model, from which `update` has been subtracted; null if
+   *     that is to keep all of it.
    * @param update Becomes what is to be sent.
    */
   void Apply(ElemType* iterate, ElemType* update)
@@ -67,7 +68,8 @@ class Rounding
     for (size_t i = 0; i < rest.size(); ++i)
     {
       any |= (rest[i] != ElemType(0));
-      iterate[i] -= rest[i];
+      if (iterate)
+        iterate[i] -= rest[i];
     }
     flushed.swap(rest);
     rest.clear();
@@ -84,7 +86,8 @@ class Rounding
       const ElemType whole = update[i] + rest[i];
       const ElemType sent = ElemType(double(ShortType(double(whole))));
       rest[i] = whole - sent;
-      iterate[i] += update[i] - sent;
+      if (iterate)
+        iterate[i] += update[i] - sent;
       update[i] = sent;
     }
   }
@@ -111,7 +114,8 @@ class Rounding
       const bool chosen = tie || std::abs(rest[i]) > least;
       const ElemType sent = chosen ? rest[i] : ElemType(0);
       ties -= tie;
-      iterate[i] += update[i] - sent;
+      if (iterate)
+        iterate[i] += update[i] - sent;
       rest[i] -= sent;
       update[i] = sent;
     }
