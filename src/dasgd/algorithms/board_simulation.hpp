@@ -13,10 +13,12 @@
 #include "board_worker.hpp"
 #include "sim_machine.hpp"
 
+#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <new>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -129,20 +131,31 @@ class BoardSimulation
   //! Has a rank got to the end?
   bool Left(const size_t rank) const { return seats[rank].left; }
 
-  //! How many machines there are, and what passed between them.
-  size_t Machines() const { return hosts.size(); }
-  const dasgd::Traffic& Traffic(const size_t host) const
-  { return hosts[host].traffic; }
-  //! Frames that one has sent to other machines.
-  std::uint64_t SentAway(const size_t host) const
-  { return hosts[host].port ? hosts[host].port->SentAway() : 0; }
-  const BoardLinks& Links() const { return links; }
-  //! Vectors that the exchange of a machine held at most, besides its board.
-  size_t PeakVectors(const size_t host) const
+  //! What happened on a rank, with what it exchanged for its machine.
+  RankReport Counts(const size_t rank) const
   {
-    const ExchangeType* exchange = hosts[host].exchange.get();
-    return exchange ? exchange->PeakVectors() + machine.window *
-        exchange->Endpoint().ReceiveFrom().size() : 0;
+    RankReport counts = seats[rank].worker->Node().Counts();
+    if (!Carries(rank))
+      return counts;
+    const Host& host = hosts[links.Of(rank)];
+    const size_t rounding = machine.format.Vectors(sizeof(ElemType));
+    static_cast<Traffic&>(counts) = host.traffic;
+    counts.vectorBound += ExchangeType::Vectors(*host.routes, machine.window) +
+        rounding;
+    counts.peakVectors += host.exchange->PeakVectors() + rounding +
+        machine.window * host.exchange->Endpoint().ReceiveFrom().size();
+    return counts;
+  }
+
+  //! Frames that a rank has sent to other machines.
+  std::uint64_t SentAway(const size_t rank) const
+  { return Carries(rank) ? hosts[links.Of(rank)].port->SentAway() : 0; }
+
+  //! Machines that the one of this rank sends to.
+  size_t Neighbours(const size_t rank) const
+  {
+    return Carries(rank) ? hosts[links.Of(rank)].exchange->Endpoint().SendTo()
+        .size() : 0;
   }
 
   //! Virtual seconds.
@@ -151,12 +164,6 @@ class BoardSimulation
   std::uint64_t Fingerprint() const { return fingerprint; }
 
  private:
-  //! Memory at the start of a line of the cache.
-  struct alignas(128) Line
-  {
-    std::uint8_t bytes[128] = { };
-  };
-
   struct Seat
   {
     std::unique_ptr<WorkerType> worker;
@@ -173,14 +180,30 @@ class BoardSimulation
   struct Host
   {
     explicit Host(const BoardSize& size) :
-        memory(Board<ElemType>::Bytes(size) / sizeof(Line) + 1),
-        board(size, memory.front().bytes)
+        memory(std::calloc(Board<ElemType>::Bytes(size) + alignment, 1)),
+        board(size, Aligned(memory.get()))
     { }
 
-    std::vector<Line> memory;
+    struct Free
+    {
+      void operator()(void* bytes) const { std::free(bytes); }
+    };
+
+    static constexpr size_t alignment = 128;
+    static std::uint8_t* Aligned(void* bytes)
+    {
+      if (!bytes)
+        throw std::bad_alloc();
+      const size_t past = size_t(reinterpret_cast<std::uintptr_t>(bytes) %
+          alignment);
+      return static_cast<std::uint8_t*>(bytes) + (alignment - past);
+    }
+
+    //! All zero, and not there before it is used: many facts never come.
+    std::unique_ptr<void, Free> memory;
     Board<ElemType> board;
     std::vector<size_t> ranks;
-    dasgd::Traffic traffic;
+    Traffic traffic;
     std::unique_ptr<Routes> routes;
     std::unique_ptr<ExchangeType> exchange;
     SimNetwork::Port* port = nullptr;
@@ -231,7 +254,7 @@ class BoardSimulation
     return hosts[host].exchange && links.Carrier(host) == rank;
   }
 
-  RankReport& Counts(const size_t rank)
+  RankReport& Booked(const size_t rank)
   { return seats[rank].worker->Node().Counts(); }
 
   //
@@ -299,7 +322,7 @@ class BoardSimulation
       return;
     Note(rank, 2);
     seat.worker->Evaluate();
-    Counts(rank).secondsComputing += seconds;
+    Booked(rank).secondsComputing += seconds;
     if (seat.worker->Due())
       BeginPass(rank);
     else
@@ -332,7 +355,7 @@ class BoardSimulation
       return;
     Note(rank, 1);
     seat.worker->Advance();
-    Counts(rank).secondsExchanging += seconds;
+    Booked(rank).secondsExchanging += seconds;
     if (seat.worker->UnderWay())
       Pass(rank);
     else
@@ -347,7 +370,7 @@ class BoardSimulation
   {
     Seat& seat = seats[rank];
     seat.resting = false;
-    Counts(rank).secondsIdle += clock.Now() - seat.since;
+    Booked(rank).secondsIdle += clock.Now() - seat.since;
     clock.After(0, [this, rank]() { Act(rank); });
   }
 
@@ -364,7 +387,7 @@ class BoardSimulation
       if (seat.blocked && seat.worker->Pass().Turn())
       {
         seat.blocked = false;
-        Counts(i).secondsExchanging += clock.Now() - seat.since;
+        Booked(i).secondsExchanging += clock.Now() - seat.since;
         const double seconds = ChunkSeconds(host);
         clock.After(seconds + Stall(), [this, i, seconds]()
         { Touch(i, seconds); });

@@ -71,8 +71,8 @@ inline bool SharesBoard(const CommonSettings& settings,
 {
   return RanksByMachine(machines).size() < machines.size() &&
       settings.Topology() == Topology::Auto() && settings.SharedMemory() &&
-      !settings.RecordHistory() &&
-      settings.WireFormat().Type() == WireFormat::Kind::Exact;
+      !settings.RecordHistory() && (RanksByMachine(machines).size() > 1 ||
+      settings.WireFormat().Type() == WireFormat::Kind::Exact);
 }
 
 //! What a report says in place of a topology of ranks.

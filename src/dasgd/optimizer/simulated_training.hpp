@@ -62,10 +62,12 @@ class SimulatedTraining
     ChooseStepSize();
     Start();
     // 3. to 5.: loop, facts, drain.
-    if (IsDasgd<AlgorithmType> && Ranks() > 1 && !board)
+    const std::vector<size_t> machines = machine.Machines(Ranks());
+    const size_t boards = board ? RanksByMachine(machines).size() : 0;
+    if (IsDasgd<AlgorithmType> && Ranks() > 1 && boards != 1)
     {
-      overlap = OverlapChoice(settings.Overlap(), topology.Hops(Ranks()) > 1,
-          false, true, false);
+      overlap = OverlapChoice(settings.Overlap(), board ||
+          topology.Hops(Ranks()) > 1, false, true, settings.RecordHistory());
     }
     machine.window = ChooseWindow(settings.Window(), overlap.used);
     RunSettings run{ topology, machine.window };
@@ -80,7 +82,12 @@ class SimulatedTraining
     if constexpr (IsDasgd<AlgorithmType>)
     {
       if (board)
-        return Finish(MakeBoard(run), result);
+        return Finish(MakeBoard(run, BoardLinks(machines)), result);
+      if (overlap.used)
+      {
+        return Finish(MakeBoard(run, BoardLinks::Own(Ranks(), topology)),
+            result);
+      }
     }
     return Finish(Make(run), result);
   }
@@ -237,8 +244,9 @@ class SimulatedTraining
     }
   }
 
-  //! The simulation of ranks that share a model.
-  BoardSimulation<ElemType> MakeBoard(const RunSettings& run)
+  //! The simulation of ranks with boards.
+  BoardSimulation<ElemType> MakeBoard(const RunSettings& run,
+                                      const BoardLinks& links)
   {
     return BoardSimulation<ElemType>(BoardSize::Of(elements, Ranks()), machine,
         sources[0]->Iterate(), [&](Board<ElemType>& memory, const size_t rank)
@@ -246,7 +254,7 @@ class SimulatedTraining
       return std::make_unique<BoardWorker<ElemType>>(memory,
           *ranks[rank].problem, StalenessResponse(run.damping, run.lookAhead,
           Ranks()));
-    });
+    }, links, run.overlap);
   }
 
   //! What differs between the kinds of simulation.
@@ -320,7 +328,10 @@ class SimulatedTraining
         board ? Topology::Complete() : topology, Ranks(), elements,
         sizeof(ElemType), ranks[0].state->EpochPoints());
     if (board)
-      report.topology = "board";
+    {
+      report.topology = BoardsName(machine.Machines(Ranks()));
+      report.boards = RanksByMachine(machine.Machines(Ranks())).size();
+    }
     report.whyTopology = WhyTopology(ChosenTopology<AlgorithmType>(settings),
         topology, machine.Machines(Ranks()));
     report.overlap = overlap;
@@ -335,7 +346,9 @@ class SimulatedTraining
     for (size_t i = 0; i < Ranks(); ++i)
     {
       RankReport counts = CountsOf(simulation, i);
-      if constexpr (!synchronous && !OnBoard<SimulationType>)
+      if constexpr (OnBoard<SimulationType>)
+        counts = simulation.Counts(i);
+      else if constexpr (!synchronous)
         counts.peakVectors = simulation.PeakVectors(i);
       counts.deviation = deviations[i];
       report.ranks.push_back(counts);

@@ -166,7 +166,8 @@ DASGD_INLINE PlanRow PlanDasgd(const PlanModel& model,
       effort.gradients);
   plan::TimedRun run(model, cluster, ranks, topology, enough);
   const plan::TimedRun::Sums sums = run.Run();
-  row.topologyUsed = run.Shared() ? "board" : run.Used().Name();
+  row.topologyUsed = run.Shares() ? (row.machines == 1 ? "board" :
+      std::to_string(row.machines) + " boards") : run.Used().Name();
   plan::SetSpeed(row, model, run.GradientsPerSecond());
   row.staleness = sums.StalenessAverage();
   row.worth = row.speedup * ((model.stalenessDamping > 0) ? std::min(1.0,

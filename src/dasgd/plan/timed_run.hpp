@@ -54,15 +54,15 @@ inline std::vector<size_t> Machines(const PlanCluster& cluster,
   return machines;
 }
 
-//! Does the default topology let all ranks share one model?
+//! Does the default topology let the ranks of a machine share one model?
 inline bool OnBoard(const PlanModel& model,
                     const PlanCluster& cluster,
                     const size_t ranks,
                     const Topology& topology)
 {
-  return ranks > 1 && ranks <= cluster.ranksPerMachine &&
-      topology == Topology::Auto() &&
-      model.wireFormat.Type() == WireFormat::Kind::Exact;
+  return ranks > 1 && cluster.ranksPerMachine > 1 &&
+      topology == Topology::Auto() && (ranks > cluster.ranksPerMachine ||
+      model.wireFormat.Type() == WireFormat::Kind::Exact);
 }
 
 //! Ranks that count gradients and compute nothing.
@@ -119,33 +119,35 @@ class TimedRun
            const PlanEffort& effort) :
       total(std::uint64_t(ranks) * effort.gradients),
       topology(chosen.On(Machines(cluster, ranks))),
-      overlap(OverlapChoice(Overlap::Auto, topology.Hops(ranks) > 1,
+      shares(OnBoard(model, cluster, ranks, chosen)),
+      overlap(OverlapChoice(Overlap::Auto, shares || topology.Hops(ranks) > 1,
           cluster.crowded, true, false).used),
       machine(PlanMachine(model, cluster, ranks, overlap)),
       note([this](const size_t rank) { Note(rank); }),
       paces(ranks),
-      board(BoardOf(model, cluster, ranks, chosen)),
+      board(BoardOf(model, ranks, shares || overlap)),
       all(ranks, board.elements, total, effort.seed, note)
   {
     machine.seed = effort.seed;
     machine.clock = &now;
-    if (OnBoard(model, cluster, ranks, chosen))
-    {
-      machine.applySeconds = model.passSeconds;
-      shared.emplace(board, machine, all[0].Iterate(),
-          [&](Board<double>& memory, const size_t rank)
-      { return std::make_unique<BoardWorker<double>>(memory, all[rank]); });
-      return;
-    }
     machine.window = ChooseWindow(0, overlap);
     machine.vectorBytes = size_t(VectorBytes(model));
+    if (shares || overlap)
+    {
+      machine.applySeconds = model.passSeconds;
+      boards.emplace(board, machine, all[0].Iterate(),
+          [&](Board<double>& memory, const size_t rank)
+      { return std::make_unique<BoardWorker<double>>(memory, all[rank]); },
+          shares ? BoardLinks(machine.machines) : BoardLinks::Own(ranks,
+          topology), overlap);
+      return;
+    }
     frames.emplace(topology, ranks, machine, [&](const Routes& routes)
     {
       auto worker = std::make_unique<WorkerType>(routes, machine.window, 1,
-          all[routes.Rank()], WireFormat::Exact, overlap);
+          all[routes.Rank()]);
       worker->MaxLead() = model.maxLead;
-      worker->Node().Endpoint().Pace().SetShare(overlap ? 1 :
-          model.exchangeShare);
+      worker->Node().Endpoint().Pace().SetShare(model.exchangeShare);
       return worker;
     });
   }
@@ -193,8 +195,8 @@ class TimedRun
   {
     constexpr std::uint64_t noLimit =
         std::numeric_limits<std::uint64_t>::max();
-    if (shared)
-      shared->Run(noLimit);
+    if (boards)
+      boards->Run(noLimit);
     else
       frames->Run(noLimit);
     return end.Since(half);
@@ -204,18 +206,21 @@ class TimedRun
   //! ranks that one sends to.
   size_t PeakVectors() const
   {
-    size_t most = shared ? 1 : 0;
-    for (size_t i = 0; frames && i < all.Size(); ++i)
-      most = std::max(most, frames->PeakVectors(i));
+    size_t most = 0;
+    for (size_t i = 0; i < all.Size(); ++i)
+    {
+      most = std::max(most, boards ? size_t(boards->Counts(i).peakVectors) :
+          frames->PeakVectors(i));
+    }
     return most;
   }
   size_t Neighbours() const
   {
     size_t most = 0;
-    for (size_t i = 0; frames && i < all.Size(); ++i)
+    for (size_t i = 0; i < all.Size(); ++i)
     {
-      most = std::max(most, frames->Worker(i).Node().Endpoint().SendTo()
-          .size());
+      most = std::max(most, boards ? boards->Neighbours(i) :
+          frames->Worker(i).Node().Endpoint().SendTo().size());
     }
     return most;
   }
@@ -234,18 +239,17 @@ class TimedRun
   }
 
   const Topology& Used() const { return topology; }
-  bool Shared() const { return shared.has_value(); }
+  //! Do the ranks of a machine share a model?
+  bool Shares() const { return shares; }
 
  private:
   //! Chunks of the board take their time; what is in them does not matter.
   static BoardSize BoardOf(const PlanModel& model,
-                           const PlanCluster& cluster,
                            const size_t ranks,
-                           const Topology& chosen)
+                           const bool used)
   {
     BoardSize size = BoardSize::Of(model.elements, ranks);
-    size.elements = OnBoard(model, cluster, ranks, chosen) ?
-        std::min(size.Chunks(), std::max<size_t>(64, 2 * ranks)) : 1;
+    size.elements = used ? std::min(size.Chunks(), std::max<size_t>(64, 2 * ranks)) : 1;
     size.chunk = 1;
     return size;
   }
@@ -282,21 +286,18 @@ class TimedRun
     Sums sums;
     sums.seconds = now;
     sums.bytesBetween.assign(machine.machines.back() + 1, 0);
-    sums.bytesSent.assign(shared ? all.Size() : 0, 0);
     for (size_t i = 0; i < all.Size(); ++i)
     {
-      const RankReport& counts = shared ? shared->Worker(i).Node().Counts() :
+      const RankReport counts = boards ? boards->Counts(i) :
           frames->Worker(i).Node().Counts();
+      const std::uint64_t away = boards ? boards->SentAway(i) :
+          frames->SentAway(i);
       sums.staleness.push_back(double(counts.staleness.Sum()));
       sums.measured.push_back(double(counts.staleness.Measured()));
-      if (shared)
-        continue;
-      const auto& node = frames->Worker(i).Node();
-      const Traffic& traffic = overlap ? node.Exchanged() : node.Counts();
-      sums.bytesBetween[machine.machines[i]] += double(traffic.bytesBetween) +
-          double(frames->SentAway(i)) * double(machine.vectorBytes);
-      sums.bytesSent.push_back(double(traffic.bytesSent) +
-          double(traffic.framesSent) * double(machine.vectorBytes));
+      sums.bytesBetween[machine.machines[i]] += double(counts.bytesBetween) +
+          double(away) * double(machine.vectorBytes);
+      sums.bytesSent.push_back(double(counts.bytesSent) +
+          double(counts.framesSent) * double(machine.vectorBytes));
     }
     return sums;
   }
@@ -304,6 +305,7 @@ class TimedRun
   std::uint64_t total;
   //! What was asked for, on these machines.
   Topology topology;
+  bool shares;
   bool overlap;
   SimMachine machine;
   double now = 0;
@@ -311,8 +313,8 @@ class TimedRun
   std::vector<Pace> paces;
   BoardSize board;
   TimedRanks all;
-  //! Ranks of one machine share a board, others send frames.
-  std::optional<BoardSimulation<double>> shared;
+  //! Ranks with boards, or those that send each other frames.
+  std::optional<BoardSimulation<double>> boards;
   std::optional<Simulation<double, WorkerType>> frames;
   std::uint64_t count = 0;
   Sums half, end;
