@@ -528,14 +528,7 @@ inline std::string RandomTopology(Random& random, const size_t ranks)
       return "mesh:" + std::to_string(rows) + "x" +
           std::to_string(ranks / rows);
     }
-    case 5:
-    {
-      const size_t most = 1 + random.Below(ranks);
-      std::vector<size_t> machines(ranks);
-      for (size_t& machine : machines)
-        machine = random.Below(most);
-      return Topology::Nodes(machines).Name();
-    }
+    case 5: return "auto";
   }
   if (ranks == 1)
     return "complete";

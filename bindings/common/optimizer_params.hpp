@@ -33,7 +33,7 @@ PARAM_STRING_IN("update", "Update rule: 'sgd', 'momentum' or 'adam'.", "u",
     "sgd");
 PARAM_STRING_IN("topology", "Which ranks exchange gradients: 'auto' (by the "
     "machines that they run on), 'complete', 'ring', 'exponential', 'tree:K', "
-    "'mesh:RxC', 'graph:0-1,1-2,...', 'file:PATH', 'nodes' or 'nodes:MxP'.",
+    "'mesh:RxC', 'graph:0-1,1-2,...' or 'file:PATH'.",
     "g", "auto");
 PARAM_STRING_IN("overlap", "Exchange gradients in a thread while others are "
     "computed: 'auto' (if ranks relay for others and have a core each), "

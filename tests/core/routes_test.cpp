@@ -59,24 +59,6 @@ Edges RandomGraph(const size_t ranks, const size_t more, const size_t seed)
   return edges;
 }
 
-//! Ranks on machines: so many each, or by chance.
-std::vector<size_t> Machines(const size_t ranks, const size_t each)
-{
-  std::vector<size_t> machines(ranks);
-  for (size_t i = 0; i < ranks; ++i)
-    machines[i] = i / each;
-  return machines;
-}
-
-std::vector<size_t> RandomMachines(const size_t ranks, const size_t most)
-{
-  std::mt19937 random(ranks * 1000 + most);
-  std::vector<size_t> machines(ranks);
-  for (size_t& machine : machines)
-    machine = random() % most;
-  return machines;
-}
-
 //! Every topology for this many ranks that the tests are about.
 std::vector<Topology> Topologies(const size_t ranks)
 {
@@ -94,11 +76,6 @@ std::vector<Topology> Topologies(const size_t ranks)
     topologies.push_back(Topology::Graph(
         RandomGraph(ranks, more, 1000 * ranks + more)));
   }
-  // The last machine has fewer ranks, or all of them.
-  for (const size_t each : { 1, 3, 12 })
-    topologies.push_back(Topology::Nodes(Machines(ranks, each)));
-  for (const size_t most : { 3, 11 })
-    topologies.push_back(Topology::Nodes(RandomMachines(ranks, most)));
   return topologies;
 }
 
@@ -512,53 +489,3 @@ TEST_CASE("Routes: classes keep the number of channels small", "[routes]")
   REQUIRE(Routes("ring", m, 100).Channels().size() <= m);
 }
 
-TEST_CASE("Routes: from one machine to another a gradient goes once, whatever "
-    "number of ranks there are", "[routes]")
-{
-  for (const size_t each : { 1, 2, 4, 8, 16 })
-  {
-    for (const size_t machines : { 2, 3, 8, 9 })
-    {
-      const size_t n = machines * each;
-      const Topology topology = Topology::Nodes(Machines(n, each));
-      INFO(topology.Name());
-      const std::vector<Routes> routes = AllRoutes(topology, n);
-      // The links between machines, by the rank that sends.
-      std::vector<size_t> links(n, 0);
-      size_t most = 0, all = 0;
-      for (const Routes& from : routes)
-      {
-        for (const size_t to : from.SendTo())
-          links[from.Rank()] += (to / each != from.Rank() / each);
-        all += links[from.Rank()];
-        most = std::max(most, links[from.Rank()]);
-      }
-      // As many as if each machine were one rank, and spread evenly.
-      size_t alone = 0;
-      for (const Routes& from : AllRoutes(Topology::Nodes(
-          Machines(machines, 1)), machines))
-        alone += from.SendTo().size();
-      REQUIRE(all == alone);
-      REQUIRE(most == (alone / machines + each - 1) / each);
-
-      for (size_t origin = 0; origin < n; ++origin)
-      {
-        // Every other machine is entered once.
-        size_t entered = 0;
-        std::deque<std::pair<size_t, size_t>> frames;
-        for (const size_t channel : routes[origin].Emit())
-          frames.push_back({ origin, channel });
-        for (; !frames.empty(); frames.pop_front())
-        {
-          const auto [rank, channel] = frames.front();
-          const Routes::Channel over = routes[rank].Channels()[channel];
-          const size_t to = routes[rank].SendTo()[over.link];
-          entered += (to / each != rank / each);
-          for (const size_t next : routes[to].Forward(over.routeClass))
-            frames.push_back({ to, next });
-        }
-        REQUIRE(entered == machines - 1);
-      }
-    }
-  }
-}

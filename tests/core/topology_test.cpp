@@ -124,8 +124,7 @@ TEST_CASE("Topology: topologies are equal exactly if their names are",
       Topology::Mesh(2, 3), Topology::Mesh(3, 2), Topology::Exponential(),
       Topology::Tree(2), Topology::Tree(3), Topology::Graph({ { 0, 1 } }),
       Topology::Graph({ { 0, 1 }, { 1, 2 } }), Topology::Graph({ }),
-      Topology::Auto(), Topology::Nodes(), Topology::Nodes({ 0, 0, 1, 1 }),
-      Topology::Nodes({ 0, 0, 0, 0 }), Topology::Nodes({ 0, 1, 0, 1 }) };
+      Topology::Auto() };
   for (size_t i = 0; i < all.size(); ++i)
   {
     for (size_t j = 0; j < all.size(); ++j)
@@ -151,14 +150,6 @@ TEST_CASE("Topology: a name is canonical and parses back", "[topology]")
       { Topology::Graph({ { 2, 1 }, { 1, 0 }, { 1, 2 }, { 0, 1 } }),
           "graph:0-1,1-2" },
       { Topology::Auto(), "auto" },
-      { Topology::Nodes(), "nodes" },
-      { Topology::Nodes({ 0, 0, 1, 1, 2, 2 }), "nodes:3x2" },
-      { Topology::Nodes({ 7, 7, 7 }), "nodes:1x3" },
-      { Topology::Nodes({ 5, 5, 2 }), "nodes:0-1/2" },
-      { Topology::Nodes({ 0, 1, 0, 0, 1 }), "nodes:0,2-3/1,4" },
-      { "nodes:02x3", "nodes:2x3" },
-      { "nodes:2,0-1/3", "nodes:0-2/3" },
-      { "nodes:2-3/0-1", "nodes:2x2" },
       { "tree", "tree:2" },
       { "tree:04", "tree:4" },
       { "mesh:02x010", "mesh:2x10" },
@@ -183,7 +174,7 @@ TEST_CASE("Topology: an unknown text is answered with the valid forms",
   {
     const std::string message = ParseMessage(text);
     REQUIRE_THAT(message, ContainsSubstring("topology '" + text + "'"));
-    for (const char* form : { "auto", "nodes", "complete", "ring", "mesh:RxC",
+    for (const char* form : { "auto", "complete", "ring", "mesh:RxC",
         "exponential", "tree:K", "graph:A-B", "file:PATH" })
       REQUIRE_THAT(message, ContainsSubstring(form));
   }
@@ -250,8 +241,7 @@ TEST_CASE("Topology: every topology fits one rank, which then sends nothing",
     "[topology]")
 {
   for (const Topology topology : { "complete", "ring", "mesh:1x1",
-      "exponential", "tree:1", "tree:2", "graph:", "auto", "nodes",
-      "nodes:1x1" })
+      "exponential", "tree:1", "tree:2", "graph:", "auto" })
   {
     INFO(topology.Name());
     REQUIRE_NOTHROW(topology.Check(1));
@@ -278,27 +268,7 @@ TEST_CASE("Topology: a mesh of the wrong size is named with a right one",
   REQUIRE_NOTHROW(Topology("mesh:2x3").Check(6));
 }
 
-TEST_CASE("Topology: machines that are not well described are named",
-    "[topology]")
-{
-  for (const std::string text : { "", "x", "2x", "x2", "0x2", "2x0", "2x2x2",
-      "0-", "-1", "0/", "/0", "0,", "0-1/1-2", "1-2", "0-1/3", "3-1",
-      "0-99999", "1000x1000", "0;1", "0 1" })
-  {
-    const std::string message = ParseMessage("nodes:" + text);
-    REQUIRE_THAT(message, ContainsSubstring("topology 'nodes:" + text + "': "));
-    REQUIRE_THAT(message, ContainsSubstring("nodes:2x4"));
-  }
-  REQUIRE_THAT(ParseMessage("nodes:0-1/1-2"),
-      ContainsSubstring("rank 1 is there twice"));
-  REQUIRE_THAT(ParseMessage("nodes:0-1/3"),
-      ContainsSubstring("rank 2 is missing"));
-  REQUIRE(CheckMessage("nodes:2x3", 4) == "topology nodes:2x3 is for 6 ranks, "
-      "but 4 are running; start 6 ranks or choose nodes, which goes by the "
-      "machines that ranks run on");
-}
-
-TEST_CASE("Topology: auto and nodes go by machines, all others do not",
+TEST_CASE("Topology: auto goes by the number of ranks, all others are themselves",
     "[topology]")
 {
   const auto machines = [](const size_t count, const size_t each)
@@ -314,11 +284,6 @@ TEST_CASE("Topology: auto and nodes go by machines, all others do not",
   REQUIRE(automatic.On(machines(1, 9)) == Topology::Exponential());
   REQUIRE(automatic.On(machines(2, 1)) == Topology::Complete());
   REQUIRE(automatic.On(machines(64, 1)) == Topology::Exponential());
-  REQUIRE(automatic.On(machines(4, 2)).Name() == "nodes:4x2");
-  REQUIRE(automatic.On({ 3, 1, 3 }).Name() == "nodes:0,2/1");
-  REQUIRE(Topology::Nodes().On(machines(1, 3)).Name() == "nodes:1x3");
-  REQUIRE(Topology::Nodes().On(machines(3, 1)).Name() == "nodes:3x1");
-  REQUIRE(Topology("nodes:2x2").On(machines(1, 4)).Name() == "nodes:2x2");
   REQUIRE(Topology::Ring().On(machines(2, 2)) == Topology::Ring());
   // Before machines are known.
   REQUIRE(automatic.Hops(8) == 1);
@@ -349,7 +314,7 @@ TEST_CASE("Topology: a question about ranks that are not there is an error",
     "[topology]")
 {
   for (const Topology topology : { "complete", "ring", "mesh:1x2",
-      "exponential", "tree", "graph:0-1", "auto", "nodes", "nodes:2x1" })
+      "exponential", "tree", "graph:0-1", "auto" })
   {
     const std::string name = "topology " + topology.Name();
     REQUIRE_THAT(CheckMessage(topology, 0), ContainsSubstring(name));

@@ -140,7 +140,8 @@ int main(int argc, char** argv)
   if (argc < 4)
   {
     std::cerr << "usage: " << argv[0] << " <folder> <gradients of all ranks> "
-        "<milliseconds that each takes longer>" << std::endl;
+        "<milliseconds that each takes longer> "
+        "[share memory within hosts]" << std::endl;
     return EXIT_FAILURE;
   }
   folder = argv[1];
@@ -155,7 +156,7 @@ int main(int argc, char** argv)
   // this test does.
   optimizer.StalenessDamping() = 0;
   // The hosts are on one machine, and ranks could find each other's memory.
-  optimizer.SharedMemory() = false;
+  optimizer.SharedMemory() = (argc > 4);
   arma::fmat model(responses, features, arma::fill::zeros);
   optimizer.Optimize(function, model, Progress{ rank });
 
@@ -188,7 +189,7 @@ int main(int argc, char** argv)
     std::ostringstream result;
     result << "loss=" << function.Loss(model) << "\nseconds=" << report.seconds
         << "\nstaleness=" << report.StalenessAverage()
-        << "\ntopology=" << report.topology;
+        << "\ntopology='" << report.topology << "'";
     double between = 0;
     for (const dasgd::RankReport& each : report.ranks)
       between += double(each.bytesBetween);

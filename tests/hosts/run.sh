@@ -85,7 +85,8 @@ start()
     sent[host]="$(bytes "$host" tx)" received[host]="$(bytes "$host" rx)"
   done
   find_launcher "$mpiexec" "$each"
-  launch "${launcher[@]}" "$program" "$scratch" "$gradients" "$1"
+  launch "${launcher[@]}" "$program" "$scratch" "$gradients" "$1" \
+    ${2:+share}
 }
 
 under_way()
@@ -185,7 +186,7 @@ await "two ranks each"
 . "$scratch/result"
 echo "two ranks on each host: topology $topology, $models_between models between" \
   "hosts for each gradient, staleness $staleness, loss $loss"
-[ "$topology" = nodes:3x2 ] || fail "topology $topology is not one of 3 hosts"
+[ "$topology" = "3 boards, complete" ] || fail "topology $topology is not one of 3 hosts"
 # To each of two other hosts once at most, and nobody waits for long.
 holds "$models_between > 0.1 && $models_between < 2.05" ||
   fail "$models_between models between hosts for each gradient"

@@ -24,7 +24,7 @@ TEST_CASE("Damped steps are the same on all ranks", "[damping]")
     Probe probe(64 * Ranks(), 4);
     arma::mat iterate(4, 1, arma::fill::ones);
     dasgd::DASGD<> optimizer(MeanStep(0.01, 4), 4, 10 * 64 * Ranks(), -1);
-    optimizer.Topology() = Nodes(Ranks(), 2);
+    optimizer.Topology() = "tree:2";
     optimizer.Overlap() = overlap;
     optimizer.StalenessDamping() = 0.5;
     Optimize(optimizer, probe, iterate);

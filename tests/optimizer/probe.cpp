@@ -119,18 +119,10 @@ Ending Try(const std::function<double()>& action)
   return ending;
 }
 
-dasgd::Topology Nodes(const size_t ranks, const size_t machines)
-{
-  std::vector<size_t> all(ranks);
-  for (size_t i = 0; i < ranks; ++i)
-    all[i] = i * i % machines; // More of them on some machines than on others.
-  return dasgd::Topology::Nodes(all);
-}
-
 std::vector<dasgd::Topology> Topologies(const size_t ranks)
 {
   std::vector<dasgd::Topology> all = { "auto", "complete", "ring",
-      "exponential", "tree:2", "tree:3", Nodes(ranks, 2), Nodes(ranks, 3) };
+      "exponential", "tree:2", "tree:3" };
   size_t rows = 1;
   for (size_t i = 2; i * i <= ranks; ++i)
     rows = (ranks % i == 0) ? i : rows;

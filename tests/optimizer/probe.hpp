@@ -344,9 +344,6 @@ std::ostream& operator<<(std::ostream& stream, const Ending& ending);
 //! Call something that returns a number, and keep what comes of it.
 Ending Try(const std::function<double()>& action);
 
-//! Two levels, as if these ranks were on so many machines.
-dasgd::Topology Nodes(const size_t ranks, const size_t machines);
-
 //! One topology of each sort that fits this many ranks, and a random graph.
 std::vector<dasgd::Topology> Topologies(size_t ranks);
 

@@ -154,11 +154,12 @@ TEST_CASE("frames on two machines are counted between them", "[plan]")
 {
   PlanCluster cluster = Cluster(1e12);
   cluster.ranksPerMachine = 4;
-  const PlanRow nodes = PlanDasgd(Model(), cluster, 8, "nodes", Short());
+  const PlanRow boards = PlanDasgd(Model(), cluster, 8, "auto", Short());
   const PlanRow complete = PlanDasgd(Model(), cluster, 8, "complete", Short());
-  CHECK(nodes.machines == 2);
+  CHECK(boards.machines == 2);
+  CHECK(boards.topologyUsed == "2 boards");
   // Each rank's gradients to four ranks, or once to the other machine.
-  CHECK(nodes.bytesPerSecond < complete.bytesPerSecond / 3);
+  CHECK(boards.bytesPerSecond < complete.bytesPerSecond / 3);
 }
 
 TEST_CASE("an all-reduce takes its time after each gradient", "[plan]")

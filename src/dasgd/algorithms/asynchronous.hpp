@@ -313,7 +313,9 @@ struct Asynchronous
     counts.vectorBound += exchange.Vectors(routes, settings.window) + rounding;
 
     MpiTransport::Options links;
-    links.buffers = settings.sharedMemory ? endpoint.MaxBuffers() : 0;
+    // Those who share memory share a board.
+    const bool own = machines.Machines() == comm.Size();
+    links.buffers = (own && settings.sharedMemory) ? endpoint.MaxBuffers() : 0;
     links.crowded = settings.crowded;
     MpiTransport transport(comm, machines.Carriers(endpoint.SendTo()),
         machines.Carriers(endpoint.ReceiveFrom()), settings.window,

@@ -38,7 +38,6 @@ class TopologyShape;
  * | `exponential`  | 2 * bit + tight      | log2(n), rounded down    |
  * | `tree:K`       | sender               | about 2 log_K(n)         |
  * | `graph:EDGES`  | origin               | diameter                 |
- * | `nodes:MxP`    | see NodesShape       | within, between, within  |
  *
  * A topology is not bound to a number of ranks until it is asked about one.  It
  * is a value: copies are cheap and may be used from several threads.
@@ -56,9 +55,8 @@ class Topology
   /**
    * Read a topology from its text: `complete`, `ring`, `mesh:RxC`,
    * `exponential`, `tree:K` (`tree` is `tree:2`), `graph:0-1,1-2`, `file:PATH`
-   * (see FromFile()), `auto`, `nodes`, `nodes:MxP` (M machines of P ranks each)
-   * or `nodes:0-3/4-6` (which ranks are on which machine).  Implicit, so that a
-   * text can be given wherever a topology is wanted.
+   * (see FromFile()) or `auto`.  Implicit, so that a text can be given wherever a
+   * topology is wanted.
    *
    * @throws std::invalid_argument if the text is none of these.
    */
@@ -98,18 +96,8 @@ class Topology
    */
   static Topology FromFile(const std::string& path);
 
-  /**
-   * Two levels: what ranks of a machine compute together is sent to each other
-   * machine once.
-   *
-   * @param machines The machine of each rank, numbered in any way.
-   */
-  static Topology Nodes(const std::vector<size_t>& machines);
-  //! The same, for the machines that ranks turn out to run on.
-  static Topology Nodes();
-
-  //! What is best for the machines that ranks run on: on one machine
-  //! `complete`, or `exponential` for many ranks; on several `nodes`.
+  //! What is best for so many ranks: `complete` for a few, `exponential` for
+  //! more; ranks that share a model count as one.
   static Topology Auto();
 
   /**
@@ -125,8 +113,8 @@ class Topology
   std::string Name() const;
 
   /**
-   * What this topology is for ranks on these machines: another one for `auto`
-   * and `nodes`, itself for all others.
+   * What this topology is for ranks on these machines: another one for `auto`,
+   * itself for all others.
    *
    * @param machines The machine of each rank, numbered in any way.
    */
@@ -158,8 +146,6 @@ class Topology
   explicit Topology(std::shared_ptr<const TopologyShape> shapeIn);
 
   static Topology Parse(const std::string& text);
-  //! What stands behind `nodes:`.
-  static Topology ParseNodes(const std::string& text);
 
   void Check(const size_t ranks, const size_t rank) const;
 

@@ -16,7 +16,7 @@
 #include "topology/edge_list.hpp"
 #include "topology/exponential.hpp"
 #include "topology/mesh.hpp"
-#include "topology/placed.hpp"
+#include "topology/automatic.hpp"
 #include "topology/shortest_path.hpp"
 #include "topology/tree.hpp"
 
@@ -70,16 +70,6 @@ DASGD_INLINE Topology Topology::Graph(
   return Topology(std::make_shared<const detail::GraphShape>(edges));
 }
 
-DASGD_INLINE Topology Topology::Nodes(const std::vector<size_t>& machines)
-{
-  return Topology(std::make_shared<const detail::NodesShape>(machines));
-}
-
-DASGD_INLINE Topology Topology::Nodes()
-{
-  return Topology(std::make_shared<const detail::NodesByMachines>());
-}
-
 DASGD_INLINE Topology Topology::Auto()
 {
   return Topology(std::make_shared<const detail::AutoShape>());
@@ -128,8 +118,6 @@ DASGD_INLINE Topology Topology::Parse(const std::string& text)
     return Tree();
   if (bare && kind == "auto")
     return Auto();
-  if (bare && kind == "nodes")
-    return Nodes();
 
   if (!bare && kind == "tree")
   {
@@ -163,10 +151,6 @@ DASGD_INLINE Topology Topology::Parse(const std::string& text)
     }
     return Graph(edges);
   }
-  else if (!bare && kind == "nodes")
-  {
-    return ParseNodes(rest);
-  }
   else if (!bare && kind == "file" && !rest.empty())
   {
     return FromFile(rest);
@@ -175,67 +159,7 @@ DASGD_INLINE Topology Topology::Parse(const std::string& text)
   throw std::invalid_argument("topology '" + detail::Shown(text) + "' is not "
       "known; choose auto, complete, ring, mesh:RxC (such as mesh:2x3), "
       "exponential, tree:K (such as tree:2), graph:A-B,... (such as "
-      "graph:0-1,1-2), file:PATH (a file with one edge per line), nodes or "
-      "nodes:MxP (M machines of P ranks each)");
-}
-
-DASGD_INLINE Topology Topology::ParseNodes(const std::string& text)
-{
-  const auto refuse = [&](const std::string& problem)
-  {
-    throw std::invalid_argument("topology 'nodes:" + detail::Shown(text) +
-        "': " + problem + "; write for example nodes:2x4 (2 machines of 4 "
-        "ranks each) or nodes:0-3/4-6 (which ranks are on which machine)");
-  };
-  size_t at = 0, first, second;
-  std::vector<size_t> machines;
-  if (detail::ReadNumber(text, at, first) && text[at] == 'x')
-  {
-    if (!detail::ReadNumber(text, ++at, second) || at < text.size() ||
-        first == 0 || second == 0)
-      refuse("it has no number of machines and of ranks");
-    if (first > detail::maxPlaces / second)
-      refuse("there may be " + detail::Count(detail::maxPlaces) + " at most");
-    for (size_t rank = 0; rank < first * second; ++rank)
-      machines.push_back(rank / second);
-    return Nodes(machines);
-  }
-
-  const size_t none = std::numeric_limits<size_t>::max();
-  size_t machine = 0, count = 0;
-  for (at = 0; ; ++at)
-  {
-    if (!detail::ReadNumber(text, at, first))
-      refuse("there is no rank at character " + std::to_string(at + 1));
-    second = first;
-    if (text[at] == '-' && !detail::ReadNumber(text, ++at, second))
-      refuse("there is no rank at character " + std::to_string(at + 1));
-    if (second < first || second >= detail::maxPlaces)
-    {
-      refuse("ranks " + std::to_string(first) + " to " +
-          std::to_string(second) + " are none");
-    }
-    if (second >= machines.size())
-      machines.resize(second + 1, none);
-    for (size_t rank = first; rank <= second; ++rank, ++count)
-    {
-      if (machines[rank] != none)
-        refuse("rank " + std::to_string(rank) + " is there twice");
-      machines[rank] = machine;
-    }
-    if (at == text.size())
-      break;
-    if (text[at] == '/')
-      ++machine;
-    else if (text[at] != ',')
-      refuse("'" + detail::Shown(text.substr(at, 1)) + "' is not expected");
-  }
-  if (count < machines.size())
-  {
-    refuse("rank " + std::to_string(std::find(machines.begin(), machines.end(),
-        none) - machines.begin()) + " is missing");
-  }
-  return Nodes(machines);
+      "graph:0-1,1-2) or file:PATH (a file with one edge per line)");
 }
 
 DASGD_INLINE Topology Topology::On(const std::vector<size_t>& machines) const

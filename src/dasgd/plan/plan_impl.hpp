@@ -235,8 +235,6 @@ DASGD_INLINE std::vector<std::string> PlanTopologies(
     names.push_back("mesh:" + std::to_string(rows) + "x" +
         std::to_string(ranks / rows));
   }
-  if (cluster.ranksPerMachine > 1 && ranks > cluster.ranksPerMachine)
-    names.push_back("nodes");
   return names;
 }
 
