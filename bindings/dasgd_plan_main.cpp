@@ -494,6 +494,14 @@ static void MakePlan(util::Params& params,
     findings.title = "Plan: " + study::Counted(settings.model.elements,
         "parameter");
   }
+  // Whoever has asked for no numbers of ranks need not wait for those of many
+  // machines if one rank is enough.
+  const double epoch = double(settings.model.points) /
+      double(settings.model.batchSize) * settings.model.gradientSeconds;
+  while (!params.Has("max_ranks") && epoch > 0 && epoch < dasgd::ShortEpoch &&
+      settings.ranks.back() > std::max<size_t>(2,
+      settings.cluster.ranksPerMachine))
+    settings.ranks.pop_back();
   planning::MeasureFrames(settings.model);
   planning::MeasureSteps(settings.model);
   // Under mpirun the others wait, and that is not for free.

@@ -336,9 +336,12 @@ inline Tuning Tune(const Settings& settings,
         tries.Of(race[count], 1).time <= limit)
       ++count;
     race.resize(count);
-    for (const double step : joined)
+    // So do those that were in the race before: their tries count.
+    for (const double step : grid)
     {
-      if (std::find(race.begin(), race.end(), step) == race.end())
+      if ((std::find(joined.begin(), joined.end(), step) != joined.end() ||
+          tries.Find(step, settings.tuningSeeds - 1)) &&
+          std::find(race.begin(), race.end(), step) == race.end())
         race.push_back(step);
     }
     for (size_t i = 1; i < settings.tuningSeeds; ++i)

@@ -448,6 +448,9 @@ def check_summary(page, index, group, where):
         said = re.search(rf"([\d.,]+) times(?: \([\d., to]+\))? as fast as {re.escape(name)}", text)
         check(said and abs(float(said.group(1).replace(",", "")) / factor - 1) < 0.006,
               f"{where}: {text!r} lacks the factor {factor:.3g} against {name}")
+    lost = [row["algorithm"] for row in group["rows"] if row.get("step_found") is False]
+    check(bool(lost) == ("No step size was found" in text), f"{where}: {text!r}, but no step was "
+          f"found for {lost}")
     doubts = [row["algorithm"] for row in rows[1:] if may_be_first(row)]
     check(bool(doubts) == ("apart" in text), f"{where}: {text!r}, but not told apart: {doubts}")
     if best["runs"] > 1:
@@ -585,6 +588,7 @@ def check_page(page, path, folder):
         check_controls(page, i, where)
     check_same_colours(page)
     check_answers(page, data, "page")
+    check_warnings(page, data, "page")
     check_end(page, data)
     check_contrast(page, "light")
     light = background(page)
@@ -617,6 +621,15 @@ def check_same_colours(page):
     names = dict(colours)
     check(all(names[name] == colour for name, colour in colours), "a colour changes by group")
     check(len(set(names.values())) == min(8, len(names)), "algorithms share a colour")
+
+
+def check_warnings(page, data, where):
+    """What others did to the machine comes before the figures."""
+    said = page.run("[...document.querySelectorAll('#page > header .problem')].map((one) => "
+                    "one.textContent)")
+    wanted = [study["warning"] for study in data.get("studies", [data]) if study.get("warning")]
+    check(len(said) == len(wanted) and all(text in shown for text, shown in zip(wanted, said)),
+          f"{where}: warns {said}, not {wanted}")
 
 
 def check_end(page, data):

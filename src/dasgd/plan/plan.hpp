@@ -144,6 +144,10 @@ SimMachine PlanMachine(const PlanModel& model,
 std::vector<std::string> PlanTopologies(const PlanCluster& cluster,
                                         const size_t ranks);
 
+//! Seconds of an epoch on one rank that make others superfluous: to start
+//! processes takes a tenth of a second and more.
+constexpr double ShortEpoch = 0.01;
+
 /**
  * One sentence on what to use: the fewest ranks that are worth nearly as much as
  * any that were planned, by a network that is not full.  It is one rank if an

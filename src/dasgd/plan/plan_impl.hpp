@@ -243,10 +243,8 @@ DASGD_INLINE std::string PlanAdvice(const std::vector<PlanRow>& rows,
 {
   if (rows.empty())
     plan::Refuse("there is nothing to choose from.");
-  // To start processes takes a tenth of a second and more.
-  constexpr double shortEpoch = 0.01;
   best = 0;
-  if (rows.front().ranks == 1 && rows.front().epochSeconds < shortEpoch)
+  if (rows.front().ranks == 1 && rows.front().epochSeconds < ShortEpoch)
   {
     return "1 rank: an epoch takes " + plan::Say(1e3 *
         rows.front().epochSeconds) + " ms on it, and to start others takes "
