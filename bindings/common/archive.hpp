@@ -16,6 +16,8 @@
 
 #include <istream>
 #include <ostream>
+#include <stdexcept>
+#include <type_traits>
 
 namespace dasgd {
 namespace cli {
@@ -34,6 +36,10 @@ void LoadModel(std::istream& in, ModelType& model)
 {
   ArchiveType archive(in);
   archive(cereal::make_nvp("model", model));
+  // The parsers of the others read to the end, and see what is there.
+  if (std::is_same<ArchiveType, cereal::BinaryInputArchive>::value &&
+      in.peek() != std::istream::traits_type::eof())
+    throw std::runtime_error("there are more bytes than the model has");
 }
 
 } // namespace cli

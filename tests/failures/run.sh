@@ -143,6 +143,11 @@ case "$name" in
     ends_with nonzero
     says 1 "rank 1 called exit(0) while training was under way"
     ;;
+  finalize-within)
+    start finalize-within
+    ends_with nonzero
+    says 1 "rank 1 called MPI_Finalize() while training was under way"
+    ;;
   exit-within-all)
     start exit-within-all
     ends_with zero

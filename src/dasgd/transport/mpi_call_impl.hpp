@@ -579,7 +579,7 @@ DASGD_INLINE MPI_Comm Call::Duplicate(const MPI_Comm parent, const Call* call)
 {
   const std::shared_ptr<CallState> of = detail::StateOf(parent);
   const std::lock_guard<std::mutex> lock(of->duplicating);
-  if (of->request == MPI_REQUEST_NULL)
+  if (of->request == MPI_REQUEST_NULL && of->made == MPI_COMM_NULL)
   {
     mpi::Check(MPI_Comm_idup(parent, &of->made, &of->request),
         "MPI_Comm_idup");
@@ -591,7 +591,12 @@ DASGD_INLINE MPI_Comm Call::Duplicate(const MPI_Comm parent, const Call* call)
     int done = 0;
     mpi::Check(MPI_Test(&of->request, &done, MPI_STATUS_IGNORE), "MPI_Test");
     if (done)
+    {
+      // A rank that has refused this call may be here with its next one.
+      if (call)
+        call->LookForRefusals();
       return std::exchange(of->made, MPI_COMM_NULL);
+    }
     backoff.Wait();
     if (!call || Clock::now() < next)
       continue;
