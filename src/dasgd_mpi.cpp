@@ -21,6 +21,7 @@
 #include "dasgd/optimizer/training.hpp"
 #include "dasgd/transport/drop_in_program_impl.hpp"
 #include "dasgd/transport/mpi_board_impl.hpp"
+#include "dasgd/transport/mpi_call_impl.hpp"
 #include "dasgd/transport/mpi_communicator_impl.hpp"
 #include "dasgd/transport/mpi_communicator_loss_impl.hpp"
 #include "dasgd/transport/mpi_environment_impl.hpp"

@@ -16,6 +16,10 @@
 
 #include <istream>
 #include <ostream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
 
 namespace dasgd {
 namespace cli {
@@ -32,8 +36,28 @@ void SaveModel(std::ostream& out, ModelType& model)
 template<typename ArchiveType, typename ModelType>
 void LoadModel(std::istream& in, ModelType& model)
 {
-  ArchiveType archive(in);
-  archive(cereal::make_nvp("model", model));
+  bool more = false;
+  if constexpr (std::is_same<ArchiveType, cereal::XMLInputArchive>::value)
+  {
+    // Its parser reads to the end, and does not mind what is there.
+    std::stringstream text;
+    text << in.rdbuf();
+    const std::string all = text.str(), end = "</cereal>";
+    const size_t last = all.rfind(end);
+    more = last != std::string::npos &&
+        all.find_first_not_of(" \t\r\n", last + end.size()) !=
+        std::string::npos;
+    ArchiveType archive(text);
+    archive(cereal::make_nvp("model", model));
+  }
+  else
+  {
+    ArchiveType archive(in);
+    archive(cereal::make_nvp("model", model));
+    more = in.peek() != std::istream::traits_type::eof();
+  }
+  if (more)
+    throw std::runtime_error("there is more than the model in it");
 }
 
 } // namespace cli

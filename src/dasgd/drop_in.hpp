@@ -35,6 +35,20 @@ namespace drop_in {
 
 inline const bool begun = Begin();
 
+//! An optimizer that runs another one for some steps at a time, such as
+//! ens::Lookahead, is not decentralized; then neither is that other one, which
+//! would divide a handful of steps between the ranks each time.
+template<typename OptimizerType>
+auto KeepSerial(OptimizerType& optimizer, int)
+    -> decltype(optimizer.BaseOptimizer().Communicator(), void())
+{
+  if (Program().size > 1)
+    optimizer.BaseOptimizer().Communicator() = MPI_COMM_SELF;
+}
+
+template<typename OptimizerType>
+void KeepSerial(OptimizerType&, long) { }
+
 } // namespace drop_in
 } // namespace dasgd
 
@@ -59,7 +73,10 @@ class Callback : public SerialCallback
                                 CallbackTypes&... callbacks)
   {
     if (!std::is_base_of<dasgd::CommonSettings, OptimizerType>::value)
+    {
       dasgd::drop_in::SaySerial(typeid(OptimizerType));
+      dasgd::drop_in::KeepSerial(optimizer, 0);
+    }
     SerialCallback::BeginOptimization(optimizer, function, coordinates,
         callbacks...);
   }

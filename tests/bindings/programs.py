@@ -424,6 +424,7 @@ def make_models():
             whole = content(folder, model)
             write(data("cut_" + model), whole[:2 * len(whole) // 3])
             write(data("garbage_" + model), b"no model at all\n" * 20)
+            write(data("long_" + model), whole + b"\nand more")
 
 
 LAYERS = "linear:32 relu linear:10 logsoftmax"
@@ -1243,7 +1244,7 @@ mistake("input_ending", LR, lambda: given(
         "train.xyz'", ".csv")
 mistake("model_ending", LR, lambda: applying(LR, data("train.csv")),
         "'--input_model_file (-m)'", "train.csv'", ".bin, .xml or .json")
-for kind_ in ("cut", "garbage"):
+for kind_ in ("cut", "garbage", "long"):
     for program_, name_ in ((LR, "lr"), (SOFTMAX, "softmax"), (SVM, "svm"),
                             (FFN, "ffn")):
         for ending_ in ("bin", "xml", "json"):

@@ -9,7 +9,10 @@
  */
 #include <mlpack.hpp>
 
+#include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <sstream>
 
 //! Counts the steps that this process takes.
 struct CountSteps
@@ -132,6 +135,43 @@ void Serial()
   std::cout << "done" << std::endl;
 }
 
+//! Print in all the ways that there are.
+void Print()
+{
+  std::printf("by printf\n");
+  std::puts("by puts");
+  std::fflush(stdout);
+  std::cout << "by cout" << std::endl;
+  // Somebody's own buffer comes and goes.
+  std::ostringstream other;
+  std::streambuf* const before = std::cout.rdbuf(other.rdbuf());
+  std::cout.rdbuf(before);
+  std::cout << "by cout again" << std::endl;
+  if (std::system("echo by system") != 0)
+    std::cerr << "no system" << std::endl;
+  std::fprintf(stderr, "by stderr\n");
+  // What was read is what the launcher gives this rank.
+  std::string word;
+  std::cin >> word;
+  std::cerr << "read '" + word + "'\n";
+}
+
+//! An optimizer that runs another one, some steps at a time.
+void HoldAnother()
+{
+  ens::test::GeneralizedRosenbrockFunction function(40);
+  arma::mat iterate = function.GetInitialPoint<arma::mat>();
+  ens::Adam inner(0.01, 1, 0.9, 0.999, 1e-8, 5, -1, true, false);
+  ens::Lookahead<ens::Adam> optimizer(inner, 0.5, 5, 300, -1);
+  size_t steps = 0;
+  CountSteps count{ steps };
+  mlpack::RandomSeed(5);
+  const double objective = optimizer.Optimize(function, iterate, count);
+  std::cerr << "result steps " + std::to_string(steps) + " objective " +
+      std::to_string(objective) + " hash " + std::to_string(Hash(iterate)) +
+      "\n";
+}
+
 int main(int argc, char** argv)
 {
   std::ios::sync_with_stdio(false);
@@ -148,6 +188,10 @@ int main(int argc, char** argv)
     SaveOften(file);
   else if (what == "serial")
     Serial();
+  else if (what == "print")
+    Print();
+  else if (what == "lookahead")
+    HoldAnother();
   else
     return 2;
   return 0;

@@ -13,11 +13,12 @@ import tempfile
 import threading
 
 
-def start(arguments, ranks, *words):
+def start(arguments, ranks, *words, input=None):
     """Runs the program; returns what it prints, and what it says of itself."""
     command = arguments.mpiexec.split() + ["-n", str(ranks), arguments.program]
     done = subprocess.run(command + list(words), stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=200)
+                          stderr=subprocess.PIPE, input=input or b"",
+                          timeout=200)
     out = done.stdout.decode()
     errors = done.stderr.decode()
     check(done.returncode == 0, f"{words} at {ranks} ranks: status "
@@ -113,6 +114,39 @@ def save(arguments, folder):
     check("not whole" not in errors, errors)
 
 
+def printing(arguments):
+    """Once, in whatever way the program prints; errors come from all."""
+    out, errors, _ = start(arguments, 3, "print", input=b"word\n")
+    for way in ("printf", "puts", "cout", "cout again", "system"):
+        check(out.splitlines().count("by " + way) == 1,
+              f"not printed once by {way}:\n{out}")
+    check(errors.count("by stderr") == 3, errors)
+    # What mpirun reads goes to rank 0 only, as the documentation says.
+    check(errors.count("read 'word'") == 1 and errors.count("read ''") == 2,
+          errors)
+    os.environ["DASGD_ALL_OUTPUT"] = "1"
+    out, _, _ = start(arguments, 2, "print", input=b"word\n")
+    del os.environ["DASGD_ALL_OUTPUT"]
+    for way in ("printf", "puts", "system"):
+        check(out.splitlines().count("by " + way) == 2, out)
+
+
+def lookahead(arguments):
+    """An optimizer that holds another one: all ranks do all of it, and only
+    that."""
+    serial = None
+    for ranks in (1, 3):
+        _, errors, results = start(arguments, ranks, "lookahead")
+        check(len(results) == ranks, errors)
+        for name in ("steps", "objective", "hash"):
+            check(same(results, name), f"ranks differ in {name}:\n{errors}")
+        serial = serial or results[0]
+        check(results[0] == serial, f"{results[0]} instead of {serial}")
+    check(errors.count("is not decentralized: each of 3 ranks runs all of it "
+                       "for itself") == 1, errors)
+    check("Lookahead" in errors, errors)
+
+
 def serial(arguments):
     line = ("dasgd: ens::L_BFGS is not decentralized: each of 3 ranks runs all "
             "of it for itself.")
@@ -133,6 +167,8 @@ def main():
         print_all(arguments, folder)
         save(arguments, folder)
     serial(arguments)
+    printing(arguments)
+    lookahead(arguments)
 
 
 main()

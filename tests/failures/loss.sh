@@ -154,6 +154,9 @@ told()
 }
 
 told ": right" 3 complete static 4000
+# On a board.
+told "rank 1 of 3 died;" 3 auto static 4000 1:300
+told "ranks 0 and 2 of 4 died;" 4 auto dynamic-large 2000 0:100 2:200
 told "rank 1 of 3 died;" 3 complete static 4000 1:300
 told "rank 0 of 2 died;" 2 complete static 2000 0:200
 told "rank 2 of 4 died;" 4 ring static 4000 2:300
@@ -216,8 +219,8 @@ survivors 2
 verdict
 
 RANDOM="$seed"
-topologies=(complete ring tree exponential)
-kinds=(static dynamic static-history)
+topologies=(auto auto complete ring tree exponential)
+kinds=(static dynamic static-history static-large)
 for ((round = 0; round < rounds; ++round)); do
   ranks=$((2 + RANDOM % 5))
   points=$((1500 * (1 + RANDOM % 5)))
@@ -228,7 +231,7 @@ for ((round = 0; round < rounds; ++round)); do
       deaths+=("$((rank - RANDOM % 2)):$((1 + RANDOM % (points / ranks)))")
     fi
   done
-  play "$ranks" "${topologies[RANDOM % 4]}" "${kinds[RANDOM % 3]}" \
+  play "$ranks" "${topologies[RANDOM % 6]}" "${kinds[RANDOM % 4]}" \
     "$points" "${deaths[@]}"
   verdict
 done
@@ -246,10 +249,10 @@ until_true()
   done
 }
 
-kinds=(static dynamic static-history static-nan)
+kinds=(static dynamic static-history static-nan static-large)
 for ((round = 0; round < rounds; ++round)); do
   ranks=$((2 + RANDOM % 4))
-  begin "$ranks" "${topologies[RANDOM % 4]}" "${kinds[RANDOM % 4]}" \
+  begin "$ranks" "${topologies[RANDOM % 6]}" "${kinds[RANDOM % 5]}" \
     $((2000 * (1 + RANDOM % 5))) outside
   # A death before all are out of MPI_Init() is one that Open MPI hangs on.
   until_true began

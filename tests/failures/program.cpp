@@ -285,6 +285,16 @@ int main(int argc, char** argv)
     };
     Train(endless, bowl, watch);
   }
+  else if (way == "finalize-within")
+  {
+    // One rank has done with MPI, as it thinks.
+    watch.step = [&](const size_t step)
+    {
+      if (step == 20 && rank == 1)
+        MPI_Finalize();
+    };
+    Train(endless, bowl, watch);
+  }
   else if (way == "fork")
   {
     // A child ends by exit(), in the middle of its parent's training.

@@ -98,7 +98,7 @@ nobody_left()
   return 0
 }
 
-# ends_with <zero|nonzero>: the job ends soon, and all of its processes.
+# ends_with <zero|nonzero|number>: the job ends soon, and all of its processes.
 ends_with()
 {
   until_true "$patience" job_ended || fail "the job goes on"
@@ -108,6 +108,7 @@ ends_with()
   case "$1" in
     zero) [ "$status" -eq 0 ] || fail "status $status" ;;
     nonzero) [ "$status" -ne 0 ] || fail "status $status" ;;
+    *) [ "$status" -eq "$1" ] || fail "status $status" ;;
   esac
   until_true "$patience" nobody_left || fail "a process was left behind"
 }
@@ -130,13 +131,22 @@ case "$name" in
       exit 77
     fi
     start "$name"
-    ends_with nonzero
+    # The job ends with the status of the rank that called exit(3).
+    case "$name" in
+      *exit) ends_with 3 ;;
+      *) ends_with nonzero ;;
+    esac
     ;;
   # exit(0) in the middle of a training: on one rank, on all, and alone.
   exit-within)
     start exit-within
     ends_with nonzero
     says 1 "rank 1 called exit(0) while training was under way"
+    ;;
+  finalize-within)
+    start finalize-within
+    ends_with nonzero
+    says 1 "rank 1 called MPI_Finalize() while training was under way"
     ;;
   exit-within-all)
     start exit-within-all

@@ -585,6 +585,28 @@ TEST_CASE("A checkpoint is one training's at a time", "[checkpoint]")
   Forget();
 }
 
+TEST_CASE("A link to a checkpoint is the same checkpoint", "[checkpoint]")
+{
+  const Scratch file("linked");
+  const std::string link = (file.folder / "link").string();
+  if (Rank() == 0)
+    fs::create_symlink(file.path, link);
+  for (const bool held : { true, false })
+  {
+    // Whoever holds the file that the link leads to, be it there or not yet.
+    std::unique_ptr<dasgd::CheckpointLock> lock;
+    if (Rank() == 0)
+      lock = std::make_unique<dasgd::CheckpointLock>(held ? file.path : link);
+    Mortal<ens::VanillaUpdate> run(held ? link : file.path);
+    run.optimizer.MaxIterations() = 2000;
+    const Ending ending = run.Run();
+    INFO(ending);
+    CHECK(ending.kind == Ending::InvalidArgument);
+    CHECK(ending.Says("is in use by process "));
+  }
+  Forget();
+}
+
 TEST_CASE("A policy whose state a checkpoint cannot hold is a warning",
     "[checkpoint]")
 {

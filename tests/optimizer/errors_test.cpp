@@ -10,6 +10,7 @@
 
 #include "catch.hpp"
 
+#include <csignal>
 #include <limits>
 
 using namespace tests;
@@ -145,6 +146,26 @@ TEST_CASE("A function that throws on one rank ends all ranks", "[errors]")
     run.probe.onEvaluate = ThrowAt(always, 0);
     CheckThrown(run);
   }
+}
+
+TEST_CASE("NumFunctions() that throws on one rank ends all ranks", "[errors]")
+{
+  Endless run;
+  run.probe.onCount = []()
+  {
+    if (Rank() == Culprit())
+      throw std::out_of_range("no points\nat all");
+  };
+  const Ending ending = run.Run();
+  INFO(ending);
+  // The exception itself where it was thrown, and its text elsewhere.
+  CHECK(ending.kind == (Rank() == Culprit() ? Ending::Other :
+      Ending::RuntimeError));
+  CHECK(ending.Says("no points\nat all"));
+  CHECK(ending.Says("rank " + std::to_string(Culprit()) +
+      " failed before training began") == (Rank() != Culprit()));
+  CHECK(run.hooks.begins == 0);
+  CHECK(StillWorks());
 }
 
 TEST_CASE("A callback that throws on one rank ends all ranks", "[errors]")
@@ -450,6 +471,12 @@ TEST_CASE("Settings that make no sense are refused", "[errors]")
       { "LookAhead()", "-2" });
   CheckMistake([](Endless& run) { run.optimizer.LookAhead() = 2; },
       { "LookAhead() is 2", "VanillaUpdate", "leave it at dasgd::Automatic" });
+  for (const int number : { 0, -3, 1000, SIGKILL, SIGSTOP, SIGSEGV })
+  {
+    CheckMistake([=](Endless& run)
+        { run.optimizer.StopSignals() = { SIGUSR1, number }; },
+        { "StopSignals() has " + std::to_string(number) + ",", "SIGTERM" });
+  }
   CheckMistake([](Endless& run) { run.optimizer.Smoothness() = -1; },
       { "Smoothness()", "-1" });
   CheckMistake([](Endless& run) { run.iterate.reset(); }, { "iterate" });

@@ -95,7 +95,12 @@ class ProbeType
     }
   }
 
-  size_t NumFunctions() const { return names.size(); }
+  size_t NumFunctions() const
+  {
+    if (onCount)
+      onCount();
+    return names.size();
+  }
 
   void Shuffle()
   {
@@ -168,7 +173,7 @@ class ProbeType
   size_t shuffles = 0;
 
   //! Called where the function is; they may throw.
-  std::function<void()> onGradient, onEvaluate, onShuffle;
+  std::function<void()> onGradient, onEvaluate, onShuffle, onCount;
   //! Added to what Evaluate() answers.
   std::function<double()> noise;
   //! May change what EvaluateWithGradient() answers.

@@ -38,6 +38,11 @@ class StopSignals
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
+  //! Can a program be asked by this signal to end?  Not by one that cannot be
+  //! caught, nor by one that comes of a mistake in the program, which would be
+  //! made over and over again.
+  static bool Possible(int number);
+
   //! The first signal that has come, or 0.
   static int Come();
 

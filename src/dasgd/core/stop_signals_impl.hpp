@@ -69,6 +69,18 @@ DASGD_INLINE StopSignals::~StopSignals()
     raise(state.come);
 }
 
+DASGD_INLINE bool StopSignals::Possible(const int number)
+{
+  for (const int other : { SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+      SIGTRAP, SIGABRT, SIGSYS })
+  {
+    if (number == other)
+      return false;
+  }
+  struct sigaction now;
+  return number > 0 && sigaction(number, nullptr, &now) == 0;
+}
+
 DASGD_INLINE int StopSignals::Come() { return TheStopSignals().come; }
 
 DASGD_INLINE void StopSignals::Heeded() { TheStopSignals().heeded = true; }

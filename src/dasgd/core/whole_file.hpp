@@ -80,13 +80,13 @@ class WholeFile
   //! Why a file cannot be written; empty if it can.
   static std::string Problem(const std::string& target);
 
+  //! A link stays a link: what it points to is replaced, or made.
+  static std::string Resolve(std::string target);
+
  private:
   //! Is it a stream that a process has open, such as /dev/stdout?  It may lead
   //! to a file, which others write to as well and must not be replaced.
   static bool IsStream(const std::string& name);
-
-  //! A link stays a link: what it points to is replaced, or made.
-  static std::string Resolve(std::string target);
 
   /**
    * Make an empty file that is this process's own.  Whoever writes to it later

@@ -129,7 +129,9 @@ class DASGD :
                                             MatType& iterate,
                                             CallbackTypes&... callbacks)
   {
-    const MpiCommunicator comm(this->Communicator());
+    const MpiCommunicator comm(this->Communicator(),
+        MpiCommunicator::ForTraining());
+    comm.Machines("sparse matrices");
     if (comm.Size() > 1 && comm.Rank() == 0)
     {
       std::cerr << "DASGD: the iterate is " + TypeName<MatType>() +

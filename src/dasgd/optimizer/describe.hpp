@@ -224,6 +224,15 @@ std::string Complaint(
         report::Short(DefaultExchangeShare) + " for " + AlgorithmType::Name() +
         ".";
   }
+  for (const int number : settings.StopSignals())
+  {
+    if (!StopSignals::Possible(number))
+    {
+      return "StopSignals() has " + std::to_string(number) + ", which cannot "
+          "ask a program to end; name signals such as SIGTERM, SIGINT or "
+          "SIGUSR1.";
+    }
+  }
   if (vectorBytes == 0)
     return "the iterate has no elements; give it the shape of the model.";
   const bool sharded = (settings.Data() == Data::Sharded);

@@ -10,6 +10,7 @@
 #define DASGD_OPTIMIZER_FUNCTION_SOURCE_HPP
 
 #include "../core/stop_signals.hpp"
+#include "../transport/mpi_call.hpp"
 #include "guard.hpp"
 #include "layer_statistics.hpp"
 #include "matrix_source.hpp"
@@ -136,6 +137,11 @@ class FunctionSource : public MatrixSource<typename TypesType::ElemType>
 
   bool Evaluate(const Batch& batch, ElemType& objective) override
   {
+    if (mpi::Call* const call = mpi::Call::Innermost())
+    {
+      call->Check();
+      call->Look(false);
+    }
     objective = function.EvaluateWithGradient(iterate, batch.begin, gradient,
         batch.size);
     this->CheckGradient("the function");
@@ -181,7 +187,15 @@ class FunctionSource : public MatrixSource<typename TypesType::ElemType>
       if (entry.origin != rank)
         step->Decay();
     }
+    if (mpi::Call* const call = mpi::Call::Innermost())
+      call->Move();
     return callbacks.CountSteps(iterate, epoch, entry, objective);
+  }
+
+  void Rest() override
+  {
+    if (mpi::Call* const call = mpi::Call::Innermost())
+      call->Look(true);
   }
 
   bool StepTaken() override

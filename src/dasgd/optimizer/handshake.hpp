@@ -45,8 +45,16 @@ class Handshake
   //! Something is wrong on this rank; the first one counts.
   void Problem(const std::string& text);
 
+  //! The user's code has thrown on this rank, so what it brings means nothing.
+  void Failure(const std::string& text) { failure = text; }
+
+  //! Another thread has been here; see mpi::Call.  It may have brought what
+  //! differs.
+  void Misuse(const std::string& text) { misuse = text; }
+
   /**
-   * Compare; throws std::invalid_argument on every rank if something differs.
+   * Compare; throws std::invalid_argument on every rank if something differs,
+   * mpi::MixedThreads after a misuse, and std::runtime_error after a failure.
    *
    * @param caller Named in messages.
    */
@@ -62,6 +70,8 @@ class Handshake
 
   std::vector<Field> fields;
   std::string problem;
+  std::string failure;
+  std::string misuse;
 };
 
 } // namespace dasgd

@@ -66,16 +66,45 @@ DASGD_INLINE void Handshake::Problem(const std::string& text)
 DASGD_INLINE void Handshake::Agree(const MpiCommunicator& comm,
                                    const std::string& caller) const
 {
+  // What may go over several lines comes first, with its size.
   std::string mine;
+  for (const std::string* text : { &misuse, &failure })
+    mine += std::to_string(text->size()) + '\n' + *text;
   for (const Field& field : fields)
     mine += field.value + '\n';
   mine += problem;
   const std::vector<std::string> all = comm.Gather(mine);
 
-  // Field by field, so that the most important difference is reported.
   std::vector<std::istringstream> texts;
-  for (const std::string& text : all)
-    texts.emplace_back(text);
+  std::vector<std::string> failures;
+  for (size_t i = 0; i < all.size(); ++i)
+  {
+    size_t at = 0;
+    const auto next = [&]()
+    {
+      const size_t begin = all[i].find('\n', at) + 1;
+      const size_t size = std::stoul(all[i].substr(at, begin - at));
+      at = begin + size;
+      return all[i].substr(begin, size);
+    };
+    const std::string misused = next();
+    if (!misused.empty())
+    {
+      throw mpi::MixedThreads(caller + ": rank " + std::to_string(i) + ": " +
+          misused + ".");
+    }
+    failures.push_back(next());
+    texts.emplace_back(all[i].substr(at));
+  }
+  for (size_t i = 0; i < all.size(); ++i)
+  {
+    if (!failures[i].empty())
+    {
+      throw std::runtime_error(caller + ": rank " + std::to_string(i) +
+          " failed before training began: " + failures[i]);
+    }
+  }
+  // Field by field, so that the most important difference is reported.
   for (const Field& field : fields)
   {
     std::string first, other;

@@ -18,7 +18,8 @@ namespace dasgd {
  * Compare with all other ranks; throws on all of them if something is off.
  *
  * @param points That this rank holds.
- * @param failure What went wrong on this rank before.
+ * @param failure What the user's code has thrown on this rank.
+ * @param problem What else went wrong on it before.
  */
 template<typename AlgorithmType, typename ElemType>
 Agreed ShakeHands(const MpiCommunicator& comm,
@@ -27,7 +28,8 @@ Agreed ShakeHands(const MpiCommunicator& comm,
                   const Topology& topology,
                   TrainingSource<ElemType>& source,
                   const size_t points,
-                  const std::string& failure)
+                  const std::string& failure,
+                  const std::string& problem)
 {
   Handshake handshake;
   RequireCommon(settings, AlgorithmType::Name(), source.Rows(), source.Cols(),
@@ -35,7 +37,10 @@ Agreed ShakeHands(const MpiCommunicator& comm,
   handshake.Require("the element type", TypeName<ElemType>());
   source.Require(handshake);
   AlgorithmType::Traits::Agree(options, handshake);
-  handshake.Problem(failure);
+  if (comm.Call())
+    handshake.Misuse(comm.Call()->Problem());
+  handshake.Failure(failure);
+  handshake.Problem(problem);
   handshake.Problem(Complaint<AlgorithmType>(settings, source.Steps(), options,
       topology, comm.Size(), comm.Rank(), source.Elements() * sizeof(ElemType),
       points));

@@ -42,7 +42,7 @@ typename MatType::elem_type Train(
       DecayPolicyType, SeparableFunctionType, MatType, GradType,
       CallbackTypes...>;
   TypesType::Check();
-  MpiCommunicator comm(settings.Communicator());
+  MpiCommunicator comm(settings.Communicator(), MpiCommunicator::ForTraining());
   const mpi::UnderWay underWay;
   return comm.Whole([&]()
   {

@@ -167,7 +167,9 @@ class Training
 
   size_t held = 0;
   Agreed agreed;
-  //! What went wrong in Prepare(), if anything did.
+  //! What went wrong in Prepare(), if anything did: in the user's code, and
+  //! besides.
+  std::exception_ptr thrown;
   std::exception_ptr unready;
   //! Where the run began, on rank 0, to say what was wrong if it diverges.
   std::vector<ElemType> begin;
@@ -199,6 +201,8 @@ class Training
   Outcome outcome;
   ElemType objective = 0;
   bool endTold = false;
+  //! What was wrong with the threads of a rank; see mpi::Call.
+  std::string mixedThreads;
   //! Does a rank have callbacks?  Not all need to.
   bool anyCallbacks = false;
   //! What this rank has computed, also before others died.

@@ -175,14 +175,22 @@ void Training<AlgorithmType, ElemType>::GatherCounts(Report& report)
     report.seconds = std::max(report.seconds, other);
   static_assert(std::is_trivially_copyable<RankReport>::value,
       "RankReport is sent as it is.");
-  const std::string counts(reinterpret_cast<const char*>(&outcome.counts),
+  std::string mine(reinterpret_cast<const char*>(&outcome.counts),
       sizeof(outcome.counts));
-  for (const std::string& other : comm.Gather(counts +
-      ExceptionText(outcome.exception)))
+  // No callback comes after this.
+  const std::string mixed = comm.Call() ? comm.Call()->Close() : "";
+  mine += mixed.empty() ? '\0' : '\1';
+  mine += mixed.empty() ? ExceptionText(outcome.exception) : mixed;
+  for (const std::string& other : comm.Gather(mine))
   {
     RankReport their;
     std::memcpy(&their, other.data(), sizeof(their));
-    const std::string thrown = other.substr(sizeof(their));
+    const std::string thrown = other.substr(sizeof(their) + 1);
+    if (other[sizeof(their)] != '\0' && mixedThreads.empty())
+    {
+      mixedThreads = Name() + "::Optimize(): rank " +
+          std::to_string(report.ranks.size()) + ": " + thrown + ".";
+    }
     if (!thrown.empty() && !(outcome.stopped &&
         outcome.stop.reason == StopReason::Error))
     {
@@ -202,6 +210,11 @@ ElemType Training<AlgorithmType, ElemType>::Return()
 {
   if (fixed->UsesAutoStep())
     settings.stepSize = givenStep;
+  if (!mixedThreads.empty())
+  {
+    comm.Call()->Refuse(mixedThreads);
+    throw mpi::MixedThreads(mixedThreads);
+  }
   if (outcome.exception)
     std::rethrow_exception(outcome.exception);
   if (outcome.stopped && outcome.stop.reason == StopReason::Error)

@@ -43,11 +43,11 @@ template<typename AlgorithmType, typename ElemType>
 void Training<AlgorithmType, ElemType>::Prepare()
 {
   FindMachines(settings);
+  Guard(thrown, [&]() { held = source.PointsHeld(); });
   Guard(unready, [&]()
   {
     topology = PlaceTopology(comm, machines, Name(),
         ChosenTopology<AlgorithmType>(settings));
-    held = source.PointsHeld();
     dasgd::History last; // It may be large.
     last.swap(settings.history);
     fixed.emplace(settings);
@@ -71,7 +71,13 @@ template<typename AlgorithmType, typename ElemType>
 void Training<AlgorithmType, ElemType>::FindMachines(
     const CommonSettings& wanted)
 {
-  machines = comm.Machines();
+  machines = comm.Machines("dense matrices");
+  if (comm.Call())
+  {
+    comm.Call()->Begin(comm, AlgorithmType::inRounds, std::count(
+        machines.begin(), machines.end(), machines[0]) ==
+        std::ptrdiff_t(machines.size()));
+  }
   board = IsDasgd<AlgorithmType> && comm.Size() > 1;
   if (!board)
     return;
@@ -88,8 +94,28 @@ void Training<AlgorithmType, ElemType>::KeepBegin()
 template<typename AlgorithmType, typename ElemType>
 void Training<AlgorithmType, ElemType>::ShakeHands()
 {
-  agreed = dasgd::ShakeHands<AlgorithmType>(comm, settings, options, topology,
-      source, held, ExceptionText(unready));
+  try
+  {
+    agreed = dasgd::ShakeHands<AlgorithmType>(comm, settings, options,
+        topology, source, held, ExceptionText(thrown),
+        ExceptionText(unready));
+  }
+  catch (const mpi::MixedThreads& e)
+  {
+    comm.Call()->Refuse(e.what());
+    throw;
+  }
+  catch (const mpi::RankLost&)
+  {
+    throw;
+  }
+  catch (const std::runtime_error&)
+  {
+    // Where something was thrown, the same comes out.
+    if (thrown)
+      std::rethrow_exception(thrown);
+    throw;
+  }
 }
 
 template<typename AlgorithmType, typename ElemType>

@@ -133,6 +133,7 @@ class NodeBase
   template<typename WorkerType>
   void Look(WorkerType& worker)
   {
+    problem.Rest();
     if (!StopKnown() && problem.LookForSignal())
       Conclude(worker);
   }

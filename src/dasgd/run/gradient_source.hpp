@@ -113,6 +113,9 @@ class GradientSource
   //! A step or a frame has been applied completely.
   virtual void BetweenSteps() = 0;
 
+  //! This rank waits for others.
+  virtual void Rest() { }
+
   //! The signal that asks this rank to stop, or 0.
   virtual int Signal() = 0;
 };

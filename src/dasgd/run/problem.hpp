@@ -152,6 +152,9 @@ class Problem
     LookForSignal();
   }
 
+  //! This rank waits for others.
+  void Rest() { source.Rest(); }
+
   //! Has a signal come that asks this rank to stop?  Then so does its verdict.
   bool LookForSignal()
   {

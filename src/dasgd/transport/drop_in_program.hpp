@@ -25,8 +25,9 @@ namespace drop_in {
 const mpi::Launched& Program();
 
 /**
- * Ranks other than 0 print nothing on std::cout from now on, unless the
- * environment variable DASGD_ALL_OUTPUT is set.  std::cerr is left alone.
+ * Ranks other than 0 print nothing on standard output from now on, be it by
+ * std::cout, printf() or system(), unless the environment variable
+ * DASGD_ALL_OUTPUT is set.  Standard error is left alone.
  *
  * @return True, for use as an initializer.
  */

@@ -14,15 +14,16 @@
 #include "../core/type_name.hpp"
 #include "../core/whole_file.hpp"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <functional>
-#include <iostream>
+#include <mutex>
 #include <set>
-#include <streambuf>
 #include <typeindex>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace dasgd {
@@ -36,34 +37,30 @@ DASGD_INLINE const mpi::Launched& Program()
 
 DASGD_INLINE bool Begin()
 {
-  // It may be called before std::cout is ready otherwise.
-  static const std::ios_base::Init ready;
-  // Takes everything and keeps nothing, so that the stream stays good.
-  struct Nothing : std::streambuf
+  if (Program().rank == 0 || std::getenv("DASGD_ALL_OUTPUT"))
+    return true;
+  // The file itself: whatever the program prints by, and the programs that it
+  // starts, all end there.
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere >= 0)
   {
-    int_type overflow(const int_type c) override
-    { return traits_type::not_eof(c); }
-    std::streamsize xsputn(const char*, const std::streamsize n) override
-    { return n; }
-  };
-  // Never destroyed: std::cout is flushed after all else.
-  static Nothing* const nothing = new Nothing;
-  if (Program().rank != 0 && !std::getenv("DASGD_ALL_OUTPUT"))
-  {
-    // The program may do this itself, which would give std::cout its own
-    // buffer back; a second time it does nothing.
-    std::ios_base::sync_with_stdio(false);
-    std::cout.rdbuf(nothing);
+    dup2(nowhere, STDOUT_FILENO);
+    close(nowhere);
   }
   return true;
 }
 
 DASGD_INLINE void SaySerial(const std::type_info& optimizer)
 {
-  static std::set<std::type_index> said;
-  if (Program().size < 2 || Program().rank != 0 ||
-      !said.insert(std::type_index(optimizer)).second)
+  if (Program().size < 2 || Program().rank != 0)
     return;
+  static std::set<std::type_index> said;
+  static std::mutex mutex;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!said.insert(std::type_index(optimizer)).second)
+      return;
+  }
   // In one piece, since other ranks may print, too.
   const std::string line = "dasgd: " + TypeName(optimizer) + " is not "
       "decentralized: each of " + std::to_string(Program().size) + " ranks "
@@ -98,7 +95,7 @@ DASGD_INLINE bool Save(const std::string& name,
 DASGD_INLINE size_t Seed(const size_t given)
 {
   // Each call gets another seed; all ranks call it equally often.
-  static size_t calls = 0;
+  static std::atomic<size_t> calls{ 0 };
   const std::time_t now = std::time(nullptr);
   const double off = double(given) - double(now);
   if (Program().size < 2 || off < -60 || off > 60)

@@ -54,13 +54,7 @@ DASGD_INLINE void MpiBoardWait::SayWho(const size_t rank)
 }
 
 DASGD_INLINE void MpiBoardWait::AskForDeaths()
-{
-  const auto now = std::chrono::steady_clock::now();
-  if (now < nextCheck)
-    return;
-  nextCheck = now + std::chrono::milliseconds(10);
-  comm.ThrowIfRankDied();
-}
+{ comm.ThrowIfRankDied(nextCheck); }
 
 } // namespace dasgd
 

@@ -10,11 +10,14 @@
 #define DASGD_TRANSPORT_MPI_COMMUNICATOR_HPP
 
 #include "../core/config.hpp"
+#include "mpi_call.hpp"
 #include "mpi_environment.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -25,7 +28,8 @@ namespace dasgd {
 
 /**
  * A duplicate of the user's communicator: our messages cannot meet theirs.  A
- * process that is alone (see mpi::Alone()) has none and needs no MPI.  All
+ * process that is alone, as mpi::Alone() says or since the communicator has no
+ * other one, has none and calls nothing of MPI: several threads may do so.  All
  * operations are collective; waiting in them does not keep a core busy, but for
  * ShareAll() and Sum(), which are made for rounds.
  */
@@ -33,6 +37,10 @@ class MpiCommunicator
 {
  public:
   explicit MpiCommunicator(const MPI_Comm parent);
+
+  //! The same for a call of Optimize(); see mpi::Call.
+  struct ForTraining { };
+  MpiCommunicator(const MPI_Comm parent, ForTraining);
 
   ~MpiCommunicator();
 
@@ -87,6 +95,10 @@ class MpiCommunicator
   //! Has a rank died?  Throws RankLost if so.
   void ThrowIfRankDied() const;
 
+  //! The same from time to time: if it is due, and `due` becomes when it is
+  //! next.
+  void ThrowIfRankDied(std::chrono::steady_clock::time_point& due) const;
+
   //! Wait for a request on this communicator, or for the death of a rank.
   void Await(MPI_Request& request,
              const Backoff::Mode mode = Backoff::Sleep) const;
@@ -97,6 +109,9 @@ class MpiCommunicator
   size_t Rank() const { return rank; }
   size_t Size() const { return size; }
   MPI_Comm Handle() const { return comm; }
+
+  //! The call of Optimize() that it is for, or null.
+  mpi::Call* Call() const { return call.get(); }
 
   //! Everybody's text, by rank.
   std::vector<std::string> Gather(const std::string& mine) const;
@@ -141,8 +156,13 @@ class MpiCommunicator
   //! Wait for all others.
   void Barrier() const;
 
-  //! The machine of each rank, numbered from 0 in the order of ranks.
-  std::vector<size_t> Machines() const;
+  /**
+   * The machine of each rank, numbered from 0 in the order of ranks.
+   *
+   * @param kind What this rank is about to do; throws on all ranks if others are
+   *     about to do something else.
+   */
+  std::vector<size_t> Machines(const std::string& kind = "") const;
 
   /**
    * End the whole job: for failures of the protocol itself, after which no rank
@@ -161,6 +181,8 @@ class MpiCommunicator
            const size_t elementBytes,
            const MPI_Datatype type,
            const bool crowded) const;
+
+  MpiCommunicator(const MPI_Comm parent, std::unique_ptr<mpi::Call>&& call);
 
   void ReadRankAndSize();
 
@@ -184,6 +206,8 @@ class MpiCommunicator
   std::vector<NumberType> GatherNumbers(const NumberType mine,
                                         const MPI_Datatype type) const;
 
+  //! Before the rest: its end comes last.
+  std::unique_ptr<mpi::Call> call;
   MPI_Comm comm = MPI_COMM_NULL;
   size_t rank = 0;
   size_t size = 1;
@@ -202,6 +226,7 @@ class MpiCommunicator
 #ifndef DASGD_COMPILED
 #include "mpi_communicator_impl.hpp"
 #include "mpi_communicator_loss_impl.hpp"
+#include "mpi_call_impl.hpp"
 #endif
 
 #endif

@@ -18,26 +18,51 @@
 #include <limits>
 #include <map>
 #include <stdexcept>
+#include <utility>
 
 #include <unistd.h>
 
 namespace dasgd {
 
 DASGD_INLINE MpiCommunicator::MpiCommunicator(const MPI_Comm parent) :
+    MpiCommunicator(parent, nullptr)
+{ }
+
+DASGD_INLINE MpiCommunicator::MpiCommunicator(const MPI_Comm parent,
+                                              ForTraining) :
+    MpiCommunicator(parent, std::make_unique<mpi::Call>(parent))
+{ }
+
+DASGD_INLINE MpiCommunicator::MpiCommunicator(
+    const MPI_Comm parent,
+    std::unique_ptr<mpi::Call>&& ofTraining) :
+    call(std::move(ofTraining)),
     owner(getpid())
 {
   if (mpi::Alone(parent))
     return;
   mpi::Initialize();
-  if (parent == MPI_COMM_NULL)
+  int inter = 0;
+  if (parent != MPI_COMM_NULL)
+    mpi::Check(MPI_Comm_test_inter(parent, &inter), "MPI_Comm_test_inter");
+  if (parent == MPI_COMM_NULL || inter)
   {
-    throw std::invalid_argument("dasgd: Communicator() is MPI_COMM_NULL on "
-        "this rank; call Optimize() only on ranks that are part of it");
+    const std::string text = inter ? "Communicator() is an intercommunicator; "
+        "merge it by MPI_Intercomm_merge(), or name another one" :
+        "Communicator() is MPI_COMM_NULL on this rank; call Optimize() only on "
+        "ranks that are part of it";
+    if (call)
+      call->RefuseAlone(text);
+    throw std::invalid_argument("dasgd: " + text);
   }
-  tolerant = mpi::Tolerant();
   int value = 0;
   mpi::Check(MPI_Comm_size(parent, &value), "MPI_Comm_size");
   parentSize = size_t(value);
+  if (parentSize == 1)
+    return;
+  tolerant = mpi::Tolerant();
+  if (call)
+    call->AwaitOthers();
 #if DASGD_ULFM
   if (tolerant)
   {
@@ -50,9 +75,7 @@ DASGD_INLINE MpiCommunicator::MpiCommunicator(const MPI_Comm parent) :
     return;
   }
 #endif
-  MPI_Request request;
-  mpi::Check(MPI_Comm_idup(parent, &comm, &request), "MPI_Comm_idup");
-  mpi::Await(request);
+  comm = mpi::Call::Duplicate(parent, call.get());
   ReadRankAndSize();
 }
 
@@ -219,7 +242,8 @@ DASGD_INLINE void MpiCommunicator::Barrier() const
   Await(request, Backoff::Yield);
 }
 
-DASGD_INLINE std::vector<size_t> MpiCommunicator::Machines() const
+DASGD_INLINE std::vector<size_t> MpiCommunicator::Machines(
+    const std::string& kind) const
 {
   if (size == 1)
     return { 0 };
@@ -229,8 +253,23 @@ DASGD_INLINE std::vector<size_t> MpiCommunicator::Machines() const
       "MPI_Get_processor_name");
   std::map<std::string, size_t> numbers;
   std::vector<size_t> machines;
-  for (const std::string& other : Gather(std::string(name, size_t(length))))
-    machines.push_back(numbers.emplace(other, numbers.size()).first->second);
+  std::string first;
+  for (const std::string& other : Gather(kind + '\n' + std::string(name,
+      size_t(length))))
+  {
+    const size_t end = other.find('\n');
+    const std::string theirs = other.substr(0, end);
+    if (machines.empty())
+      first = theirs;
+    if (theirs != first)
+    {
+      throw std::invalid_argument("dasgd: ranks 0 and " +
+          std::to_string(machines.size()) + " do not train in the same way: " +
+          first + " and " + theirs + "; give every rank the same");
+    }
+    machines.push_back(numbers.emplace(other.substr(end),
+        numbers.size()).first->second);
+  }
   return machines;
 }
 
@@ -241,9 +280,11 @@ DASGD_INLINE std::vector<size_t> MpiCommunicator::Machines() const
   std::fputs(("dasgd: rank " + std::to_string(rank) + " cannot go on, the "
       "job ends: " + reason + "\n").c_str(), stderr);
   // Without MPI the process is the whole job.
-  if (comm == MPI_COMM_NULL)
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  if (!initialized)
     std::_Exit(1);
-  MPI_Abort(comm, 1);
+  MPI_Abort(MPI_COMM_WORLD, 1);
   std::abort();
 }
 

@@ -13,6 +13,7 @@
 
 #include "mpi_environment.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 
@@ -125,14 +126,23 @@ DASGD_INLINE void MpiCommunicator::ThrowIfRankDied() const
 #endif
 }
 
+DASGD_INLINE void MpiCommunicator::ThrowIfRankDied(
+    std::chrono::steady_clock::time_point& due) const
+{
+  const auto begin = std::chrono::steady_clock::now();
+  if (begin < due)
+    return;
+  ThrowIfRankDied();
+  // Where there are more ranks than cores, each call of MPI's gives the core to
+  // others, and on a busy machine they keep it for long.
+  const auto end = std::chrono::steady_clock::now();
+  due = end + std::max<std::chrono::steady_clock::duration>(
+      std::chrono::milliseconds(10), 9 * (end - begin));
+}
+
 DASGD_INLINE void MpiCommunicator::Await(MPI_Request& request,
                                          const Backoff::Mode mode) const
 {
-  if (!tolerant)
-  {
-    mpi::Await(request, mode);
-    return;
-  }
   Backoff backoff(mode);
   try
   {
@@ -141,6 +151,8 @@ DASGD_INLINE void MpiCommunicator::Await(MPI_Request& request,
     while (!done)
     {
       backoff.Wait();
+      if (call)
+        call->Look(true);
       ThrowIfRankDied();
       mpi::Check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
     }

@@ -14,6 +14,7 @@
 #include "mpi_error.hpp"
 #include "rank_loss.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <string>
 
@@ -41,12 +42,19 @@ class UnderWay
   UnderWay(const UnderWay&) = delete;
   UnderWay& operator=(const UnderWay&) = delete;
 
-  static size_t& Count()
+  static std::atomic<size_t>& Count()
   {
-    static size_t count = 0;
+    static std::atomic<size_t> count{ 0 };
     return count;
   }
 };
+
+//! Is AtExit() at work?
+inline std::atomic<bool>& Exiting()
+{
+  static std::atomic<bool> exiting{ false };
+  return exiting;
+}
 
 /**
  * Wait until all ranks exit as well.

@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 
@@ -78,6 +79,7 @@ DASGD_INLINE void AtExit(const int status)
   MPI_Finalized(&finalized);
   if (finalized)
     return;
+  Exiting() = true;
   const bool training = (UnderWay::Count() > 0);
   const bool failed = (status != 0 || training);
   int rank = 0;
@@ -91,7 +93,7 @@ DASGD_INLINE void AtExit(const int status)
           "training was under way; the job ends, since the other ranks would "
           "wait for it\n").c_str(), stderr);
     }
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Abort(MPI_COMM_WORLD, status == 0 ? 1 : status);
   }
 #if DASGD_ULFM
   else if (Tolerant())
@@ -187,6 +189,9 @@ DASGD_INLINE bool Alone(const MPI_Comm comm)
 
 DASGD_INLINE void Initialize()
 {
+  // Of several threads that train, the first one does it.
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
   int finalized = 0;
   Check(MPI_Finalized(&finalized), "MPI_Finalized");
   if (finalized)

@@ -184,13 +184,7 @@ DASGD_INLINE void MpiTransport::Release()
 }
 
 DASGD_INLINE void MpiTransport::AskForDeaths()
-{
-  const auto now = std::chrono::steady_clock::now();
-  if (now < nextCheck)
-    return;
-  nextCheck = now + std::chrono::milliseconds(10);
-  comm.ThrowIfRankDied();
-}
+{ comm.ThrowIfRankDied(nextCheck); }
 
 } // namespace dasgd
 

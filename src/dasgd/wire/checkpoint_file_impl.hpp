@@ -11,6 +11,8 @@
 // In case it hasn't been included yet.
 #include "checkpoint_file.hpp"
 
+#include "../core/whole_file.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -75,7 +77,7 @@ DASGD_INLINE bool IsForeignFile(const std::string& path)
 DASGD_INLINE std::string FullPath(const std::string& path)
 {
   std::error_code ignored;
-  return std::filesystem::absolute(path, ignored).string();
+  return std::filesystem::absolute(WholeFile::Resolve(path), ignored).string();
 }
 
 } // namespace dasgd

@@ -11,6 +11,7 @@
 // In case it hasn't been included yet.
 #include "checkpoint_lock.hpp"
 
+#include "../core/whole_file.hpp"
 #include "checkpoint.hpp"
 
 #include <cerrno>
@@ -27,7 +28,7 @@ namespace dasgd {
 
 DASGD_INLINE CheckpointLock::CheckpointLock(const std::string& path,
                                             const double seconds) :
-    name(path + ".lock")
+    name(WholeFile::Resolve(path) + ".lock") // Links share what they lead to.
 {
   const auto limit = std::chrono::steady_clock::now() +
       std::chrono::duration<double>(seconds);
