@@ -38,7 +38,8 @@ std::uint64_t LastEpochPoints(const Report& report)
 
 //! The message of a training that diverged.
 std::string DivergenceText(const Report& report,
-                                  const std::string& checkpoint)
+                           const std::string& checkpoint,
+                           const std::string& scales)
 {
   const double limit = report.StepLimit();
   // One digit, rounded down.
@@ -48,7 +49,9 @@ std::string DivergenceText(const Report& report,
   std::string text = "Training diverged on rank " +
       std::to_string(report.stopRank) + " at step " +
       std::to_string(report.stopStep);
-  if (report.stepSize > 0)
+  if (!scales.empty())
+    text += ".  " + scales + "; try --standardize";
+  else if (report.stepSize > 0)
   {
     text += "; try --step_size " + report::Short(std::floor(most / unit *
         (1 + 1e-9)) * unit);
@@ -60,6 +63,9 @@ std::string DivergenceText(const Report& report,
   }
   return text + "!";
 }
+
+//! How long to train unless told otherwise: so many epochs, or more of few points.
+constexpr size_t defaultEpochs = 10, fewestPoints = 100000;
 
 //! How the numbers of an optimizer relate to the parameters.
 struct Scales
@@ -126,7 +132,8 @@ Scales SetUp(OptimizerType& optimizer,
   optimizer.BatchSize() = std::min(optimizer.BatchSize(),
       std::max<size_t>(fewest, 1));
   optimizer.MaxIterations() = (epochs > 0) ? epochs * scales.points :
-      size_t(params.Get<int>("max_iterations"));
+      params.Has("max_iterations") ? size_t(params.Get<int>("max_iterations")) :
+      std::max(fewestPoints, defaultEpochs * scales.points);
   optimizer.RecordHistory() = !params.Get<std::string>("trace_file").empty() ||
       !params.Get<std::string>("history_file").empty();
 
@@ -144,9 +151,13 @@ Scales SetUp(OptimizerType& optimizer,
   return scales;
 }
 
-//! Let the model train with the optimizer.
+/**
+ * Let the model train with the optimizer.
+ *
+ * @return See ProgressLine::LastGain().
+ */
 template<typename OptimizerType>
-void Run(OptimizerType& optimizer,
+double Run(OptimizerType& optimizer,
          mlpack::util::Params& params,
          const Scales& scales,
          const std::function<void(Captured)>& train)
@@ -175,16 +186,56 @@ void Run(OptimizerType& optimizer,
       throw std::runtime_error(text.substr(start.size()));
     throw;
   }
+  return progress.LastGain();
+}
+
+//! Say why a training has ended, unless that is what was asked for.
+void TellEnd(mlpack::util::Params& params,
+             const Trained& trained,
+             const double gain)
+{
+  const Report& report = trained.report;
+  const bool asked = params.Get<int>("epochs") > 0 ||
+      params.Has("max_iterations");
+  const bool tolerance = report.reason == StopReason::Tolerance;
+  if (!Writes() || (!tolerance && (asked || report.reason !=
+      StopReason::Budget)))
+    return;
+  const size_t points = size_t(report.pointsBefore + report.Points());
+  const size_t epochs = (points + report.epochPoints - 1) /
+      std::max<size_t>(report.epochPoints, 1);
+  std::ostringstream text;
+  text << "stopped after " << epochs << (epochs == 1 ? " epoch" : " epochs");
+  if (tolerance)
+  {
+    text << ", as the last one changed the objective by less than --tolerance "
+        << params.Get<double>("tolerance");
+  }
+  else
+    text << ", the default";
+  text << "; mean loss " << report::Short(trained.meanLoss);
+  if (!tolerance && !std::isnan(gain))
+  {
+    char percent[32];
+    std::snprintf(percent, sizeof(percent), "%.1f", 100 * std::abs(gain));
+    text << ", " << percent << " % " << (gain < 0 ? "more" : "less") << " than "
+        << "an epoch before";
+  }
+  text << "; " << (tolerance ? "--tolerance -1 goes" : "--epochs " +
+      std::to_string(3 * epochs) + " goes") << " on";
+  std::cout << text.str() << std::endl;
 }
 
 //! Throw if a training has diverged, and warn if it exchanged too much.
-void CheckReport(mlpack::util::Params& params, const Report& report)
+void CheckReport(mlpack::util::Params& params,
+                 const Report& report,
+                 const std::string& scales)
 {
   if (report.reason == StopReason::NonFinite)
   {
     mlpack::Log::Info << report << std::endl;
     throw std::runtime_error(DivergenceText(report,
-        params.Get<std::string>("checkpoint_file")));
+        params.Get<std::string>("checkpoint_file"), scales));
   }
   if (report.reason == StopReason::Signal)
   {
@@ -216,20 +267,22 @@ Trained TrainWith(mlpack::util::Params& params,
                   const size_t seed,
                   const Batch kind,
                   const Tags& tags,
-                  const std::function<void(Captured)>& train)
+                  const std::function<void(Captured)>& train,
+                  const std::string& scales)
 {
   OptimizerType optimizer;
-  const Scales scales = SetUp(optimizer, params, points, kind);
+  const Scales factors = SetUp(optimizer, params, points, kind);
   optimizer.Seed() = seed;
   optimizer.CheckpointTags() = OptionTags(params, tags);
   const std::string checkpoint = params.Get<std::string>("checkpoint_file");
   if (!checkpoint.empty())
-    optimizer.StopSignals() = { SIGTERM, SIGUSR1 };
+    optimizer.StopSignals() = { SIGTERM, SIGUSR1, SIGINT };
   if (!checkpoint.empty() && Rank() == 0)
     HandleTermination(checkpoint);
+  double gain;
   {
     const TerminationNotice notice(!checkpoint.empty());
-    Run(optimizer, params, scales, train);
+    gain = Run(optimizer, params, factors, train);
   }
   if (Rank() != 0 && Writes())
   {
@@ -242,13 +295,14 @@ Trained TrainWith(mlpack::util::Params& params,
   Trained trained;
   trained.report = optimizer.Report();
   trained.report.stepSize = params.Get<double>("step_size");
-  trained.report.stepScale *= scales.step;
+  trained.report.stepScale *= factors.step;
   trained.history = optimizer.History();
-  trained.meanLoss = scales.objective * trained.report.objective /
+  trained.meanLoss = factors.objective * trained.report.objective /
       double(LastEpochPoints(trained.report));
   trained.batchSize = optimizer.BatchSize();
   trained.seed = seed;
-  CheckReport(params, trained.report);
+  CheckReport(params, trained.report, scales);
+  TellEnd(params, trained, gain);
   return trained;
 }
 
@@ -259,7 +313,8 @@ Trained Train(mlpack::util::Params& params,
               const size_t seed,
               const Batch kind,
               const Tags& tags,
-              const std::function<void(Captured)>& train)
+              const std::function<void(Captured)>& train,
+              const std::string& scales)
 {
   if (!params.Has("sharded") && points < Ranks())
   {
@@ -272,7 +327,7 @@ Trained Train(mlpack::util::Params& params,
   const auto with = (update == "momentum") ?
       &TrainWith<DASGD<ens::MomentumUpdate>> : (update == "adam") ?
       &TrainWith<DASGD<ens::AdamUpdate>> : &TrainWith<DASGD<>>;
-  return with(params, points, seed, kind, tags, train);
+  return with(params, points, seed, kind, tags, train, scales);
 }
 
 } // namespace cli
