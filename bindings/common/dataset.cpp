@@ -459,6 +459,8 @@ Dataset ReadDataset(mlpack::util::Params& params,
         ": the images in " + data.pointsName + " come without labels!");
   }
   HandleMissing(params, data, labelValues, path, labelsMissing);
+  mlpack::Log::Info << "read '" << path << "': " << data.table.values.n_cols
+      << " points of " << data.table.values.n_rows << " columns" << std::endl;
   for (size_t i = 0; i < data.table.columns.size(); ++i)
   {
     const std::vector<std::string>& words = data.table.columns[i].words;
@@ -478,6 +480,14 @@ Dataset TrainingData(mlpack::util::Params& params, DataNames& names)
   Dataset data;
   if (!params.Has("training_file"))
     return data;
+  OnAllRanks([&]()
+  {
+    for (const std::string name : { "training_file", "labels_file" })
+    {
+      if (params.Has(name))
+        (void) ExistingFile(params, name, params.Has("sharded"));
+    }
+  });
   OnAllRanks([&]()
   {
     data = ReadDataset(params, "training_file", "labels_file", names, true);

@@ -306,6 +306,12 @@ class TextTable
     });
     if (lines == 0)
       throw std::runtime_error("it holds no values");
+    if (std::any_of(start.front().first, start.front().second, [](const char c)
+        { return static_cast<unsigned char>(c) < ' ' && !IsBlank(c); }))
+    {
+      throw std::runtime_error("line " + std::to_string(firstLine) + " holds "
+          "what is no text; is it a file of another kind?");
+    }
     for (const char candidate : { '\t', ',', ';' })
     {
       const auto& line = start.front();

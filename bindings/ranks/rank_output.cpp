@@ -7,7 +7,6 @@
 #include "job_channel.hpp"
 #include "terminal.hpp"
 
-#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <new>
@@ -42,10 +41,6 @@ std::string ErrorText(const std::exception& e)
   return ErrorText(e.what(), dynamic_cast<const std::bad_alloc*>(&e) ||
       dynamic_cast<const std::length_error*>(&e));
 }
-
-//! Is what is written there seen in colours?
-static bool Colours(const int file)
-{ return isatty(file) && !std::getenv("NO_COLOR"); }
 
 RankOutput::RankOutput(const size_t rank) :
     out(std::cout.rdbuf()),

@@ -786,7 +786,7 @@ def idx_everywhere(folder):
                           seed=3)
             if program == LR:
                 result = run([str(x) for x in [our(program)] + words], folder)
-                expect(result.status == 1 and "from 0 to 1" in result.err,
+                expect(result.status == 1 and "10 classes" in result.err,
                        "labels of IDX files that are read", result)
                 continue
             well([our(program)] + words, folder)
@@ -913,13 +913,13 @@ def version(folder):
 
 
 def info(folder):
-    entry = well([our(LR), "--info", "training"], folder)
-    expect(entry.out.startswith("  --training_file (-t) [2-d matrix file]") and
+    entry = well([our(LR), "--info", "training_file"], folder)
+    expect(entry.out.startswith("  --training_file (-t) [string]") and
            "Training data" in entry.out and "--labels" not in entry.out,
            "the description of --training_file alone", entry)
-    for asked in ("training_file", "t", "--training_file"):
+    for asked in ("t", "--training_file"):
         other = well([our(LR), "--info=" + asked], folder)
-        expect(other.out == entry.out, "the same as of 'training'", other,
+        expect(other.out == entry.out, "the same as of 'training_file'", other,
                entry)
     default = well([our(LR), "--info", "b"], folder)
     expect("--batch_size (-b) [int] " in default.out and "Default value 32." in
@@ -933,8 +933,9 @@ def verbose(folder):
     for line in ("Execution parameters:", "Program timers:",
                  "  total_time: ", "  logistic_regression_optimization: ",
                  "  loading_data: ", "  saving_data: ", "  batch_size: 16",
-                 "  training: '%s' (%dx49 matrix)" % (data("train.csv"),
-                                                      TRAIN),
+                 "  training_file: %s" % data("train.csv"),
+                 "read '%s': %d points of 49 columns" % (data("train.csv"),
+                                                         TRAIN),
                  "  output_model: 'model.bin'"):
         expect(text.count(line) == 1, "'%s', once" % line, result)
     expect("[INFO ]" in text, "mlpack's [INFO ]", result)
@@ -1151,7 +1152,8 @@ mistake("label_count_ffn", FFN,
         str(TRAIN - 1))
 mistake("test_label_count_lr", LR,
         lambda: given(LR, test_labels_file=data("three.csv")),
-        "'--test_labels_file'", "'--test_file (-T)'", str(TRAIN), str(TEST))
+        "'--test_labels_file (-L)'", "'--test_file (-T)'", str(TRAIN),
+        str(TEST))
 mistake("test_label_count", SOFTMAX,
         lambda: given(SOFTMAX, test_labels_file=data("three.csv")),
         "'--test_labels_file (-L)'", "'--test_file (-T)'", str(TRAIN),
@@ -1431,7 +1433,7 @@ def flowers(count, seed):
     rows = []
     for _ in range(count):
         kind = chance.randrange(3)
-        rows.append([round(chance.gauss(mean, 0.4), 3) for mean in (
+        rows.append([round(chance.gauss(mean, 0.25), 3) for mean in (
             (5, 3.4, 1.4, 0.2), (5.9, 2.7, 4.2, 1.3), (6.6, 3, 5.5, 2))[kind]] +
             [KINDS[kind]])
     return rows
@@ -1442,7 +1444,7 @@ HEADER = ["length", "width", "petal length", "petal width", "kind"]
 
 def people_program(program):
     """A program, for these points, and how many kinds it can tell."""
-    return [our(program), "--seed", 1, "--epochs", 20, "--step_size", 0.05] + (
+    return [our(program), "--seed", 1, "--epochs", 30, "--step_size", 0.1] + (
         ["--layers", "linear:8 relu linear:3 logsoftmax"]
         if program == FFN else [])
 
@@ -1472,7 +1474,7 @@ def words_case(program):
         for ranks in (1, 2):
             trained = well(people_program(program) + [
                 "--ranks", ranks, "--training_file", "train.csv", "--test_file",
-                "test.csv", "--output_model_file", "model.bin",
+                "test.csv", "--standardize", "--output_model_file", "model.bin",
                 "--predictions_file", "p.csv"], folder)
             expect(re.search(r"test accuracy 9\d|test accuracy 100",
                              trained.out) and re.search(
@@ -1535,8 +1537,8 @@ def label_numbers(folder):
                           ["--training_file", "first.csv", "--test_file",
                            "first.csv", "--label_column", "1"]):
                 result = well(people_program(program) + words + [
-                    "--output_model_file", "model.bin", "--predictions_file",
-                    "p.csv"], folder)
+                    "--standardize", "--output_model_file", "model.bin",
+                    "--predictions_file", "p.csv"], folder)
                 right = sum(one == row[-1] for one, row in
                             zip(numbers(folder, "p.csv"), points))
                 expect("(%d of %d)" % (right, len(points)) in result.out and
@@ -1747,9 +1749,10 @@ def colours(folder):
         result = run(words, folder)
         expect("[FATAL]" in result.err and "\033" not in result.err,
                "no codes in a pipe", result)
-    result = well([our(LR)] + given(LR) + ["--verbose"], folder)
-    expect("[INFO ]" in result.out and "\033" not in result.out,
-           "no codes in a pipe", result)
+    for words in ([], mpi(2)):
+        result = well(words + [our(LR)] + given(LR) + ["--verbose"], folder)
+        expect("[INFO ]" in result.out and "\033" not in result.out,
+               "no codes in a pipe", result)
     expect("\033[" in on_terminal(command, folder).err, "colours on a terminal")
     shown = on_terminal(["env", "NO_COLOR=1"] + command, folder)
     expect("\033" not in shown.err, "none with NO_COLOR", shown)
