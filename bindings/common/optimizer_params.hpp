@@ -13,8 +13,8 @@ PARAM_DOUBLE_IN("step_size", "Step size along the mean gradient of a batch; "
     "with 'adam', Adam's step size.", "s", 0.01);
 PARAM_INT_IN("batch_size", "Points per gradient.", "b", 32);
 PARAM_INT_IN("max_iterations", "Points to visit, over all ranks; 0 for no "
-    "limit.  Without this and --epochs: those of 10 epochs, or 100000 if that "
-    "is more.", "n", 0);
+    "limit.  Without this and --epochs: until an epoch lowers the loss by less "
+    "than 1 %, after 10 to 50 epochs, and at least 100000.", "n", 0);
 PARAM_INT_IN("epochs", "Passes over the data.", "E", 0);
 PARAM_DOUBLE_IN("tolerance", "Stop when an epoch changes the objective by less "
     "than this; negative to never stop early.", "e", 1e-5);

@@ -92,8 +92,11 @@ class ProgressLine
     epochSteps = 0;
     if (show)
       Print(Staleness(optimizer));
-    return false;
+    return flatAfter > 0 && epochs >= flatAfter && LastGain() < 0.01;
   }
+
+  //! Stop when an epoch lowers the loss by less than 1 %, after so many epochs.
+  void StopWhenFlat(const size_t fewestEpochs) { flatAfter = fewestEpochs; }
 
   //! By which part of it the last epoch has lowered the loss; not a number if
   //! there were less than two.
@@ -139,6 +142,7 @@ class ProgressLine
   double loss = 0;
   double lossBefore = 0;
   size_t epochs = 0;
+  size_t flatAfter = 0;
 };
 
 } // namespace cli

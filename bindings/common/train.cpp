@@ -64,8 +64,13 @@ std::string DivergenceText(const Report& report,
   return text + "!";
 }
 
-//! How long to train unless told otherwise: so many epochs, or more of few points.
-constexpr size_t defaultEpochs = 10, fewestPoints = 100000;
+//! How long to train unless told otherwise: until an epoch gains little, but so
+//! many epochs, or more of few points.
+constexpr size_t fewestEpochs = 10, mostEpochs = 50, fewestPoints = 100000;
+
+//! Has it been told otherwise?
+bool LengthGiven(mlpack::util::Params& params)
+{ return params.Get<int>("epochs") > 0 || params.Has("max_iterations"); }
 
 //! How the numbers of an optimizer relate to the parameters.
 struct Scales
@@ -133,7 +138,7 @@ Scales SetUp(OptimizerType& optimizer,
       std::max<size_t>(fewest, 1));
   optimizer.MaxIterations() = (epochs > 0) ? epochs * scales.points :
       params.Has("max_iterations") ? size_t(params.Get<int>("max_iterations")) :
-      std::max(fewestPoints, defaultEpochs * scales.points);
+      std::max(fewestPoints, mostEpochs * scales.points);
   optimizer.RecordHistory() = !params.Get<std::string>("trace_file").empty() ||
       !params.Get<std::string>("history_file").empty();
 
@@ -169,6 +174,11 @@ double Run(OptimizerType& optimizer,
   ProgressLine progress(params.Has("progress") && Rank() == 0 && OnTerminal(),
       scales.points, optimizer.MaxIterations(), optimizer.BatchSize(),
       scales.objective);
+  if (!LengthGiven(params))
+  {
+    progress.StopWhenFlat(std::max(fewestEpochs, (fewestPoints +
+        scales.points - 1) / scales.points));
+  }
   // Some methods of mlpack copy the optimizer that they are given, and the
   // report would be lost with the copy.
   const Captured::Action action = [&](AnyFunction& function,
@@ -195,15 +205,16 @@ void TellEnd(mlpack::util::Params& params,
              const double gain)
 {
   const Report& report = trained.report;
-  const bool asked = params.Get<int>("epochs") > 0 ||
-      params.Has("max_iterations");
   const bool tolerance = report.reason == StopReason::Tolerance;
-  if (!Writes() || (!tolerance && (asked || report.reason !=
-      StopReason::Budget)))
+  const bool flat = report.reason == StopReason::Callback;
+  if (!Writes() || (!tolerance && !flat && (LengthGiven(params) ||
+      report.reason != StopReason::Budget)))
     return;
   const size_t points = size_t(report.pointsBefore + report.Points());
-  const size_t epochs = (points + report.epochPoints - 1) /
-      std::max<size_t>(report.epochPoints, 1);
+  const size_t epochs = std::max<size_t>(1, size_t(std::round(double(points) /
+      double(std::max<std::uint64_t>(report.epochPoints, 1)))));
+  char percent[32];
+  std::snprintf(percent, sizeof(percent), "%.1f", 100 * std::abs(gain));
   std::ostringstream text;
   text << "stopped after " << epochs << (epochs == 1 ? " epoch" : " epochs");
   if (tolerance)
@@ -211,19 +222,14 @@ void TellEnd(mlpack::util::Params& params,
     text << ", as the last one changed the objective by less than --tolerance "
         << params.Get<double>("tolerance");
   }
-  else
-    text << ", the default";
-  text << "; mean loss " << report::Short(trained.meanLoss);
-  if (!tolerance && !std::isnan(gain))
+  else if (!std::isnan(gain))
   {
-    char percent[32];
-    std::snprintf(percent, sizeof(percent), "%.1f", 100 * std::abs(gain));
-    text << ", " << percent << " % " << (gain < 0 ? "more" : "less") << " than "
-        << "an epoch before";
+    text << ", as the last one made the loss " << percent << " % "
+        << (gain < 0 ? "larger" : "smaller");
   }
-  text << "; " << (tolerance ? "--tolerance -1 goes" : "--epochs " +
-      std::to_string(3 * epochs) + " goes") << " on";
-  std::cout << text.str() << std::endl;
+  std::cout << text.str() << "; mean loss " << report::Short(trained.meanLoss)
+      << (tolerance ? "; --tolerance -1" : "; --epochs " + std::to_string(
+      3 * epochs)) << " goes on" << std::endl;
 }
 
 //! Throw if a training has diverged, and warn if it exchanged too much.

@@ -1719,17 +1719,17 @@ def defaults(folder):
                                              tolerance=-1), folder)
         report = json.loads(content(folder, "report.json"))
         expect(report["points"] == 100000 and re.search(
-            r"stopped after 50 epochs, the default; mean loss \S+, \S+ % "
-            r"(less|more) than an epoch before; --epochs 150 goes on",
-            result.out), "at least 100,000 points, and a line on it", result)
+            r"stopped after 50 epochs, as the last one made the loss \S+ % "
+            r"(smaller|larger); mean loss \S+; --epochs 150 goes on",
+            result.out), "100,000 points, and a line on it", result)
     write(os.path.join(folder, "many.csv"), text_of(
         [[i % 7, i % 3]] for i in ()) + "".join(
             "%d,%d,%d\n" % (i % 7, i % 3, i % 2) for i in range(12000)))
     result = well([our(LR), "--training_file", "many.csv", "--tolerance", -1,
                    "--report_file", "report.json"], folder)
     expect(json.loads(content(folder, "report.json"))["points"] == 120000 and
-           "stopped after 10 epochs, the default" in result.out,
-           "10 epochs of many points", result)
+           "stopped after 10 epochs, as the last one" in result.out,
+           "10 epochs of many points that teach nothing", result)
     result = well([our(LR)] + given(LR, epochs=9, tolerance=1e9), folder)
     expect(re.search(r"stopped after \d epochs?, as the last one changed the "
                      r"objective by less than --tolerance 1e\+09", result.out),
@@ -1738,7 +1738,7 @@ def defaults(folder):
     expect(result.out == "", "nothing if that was asked for", result)
 
 
-case("defaults", "training stops by default after 10 epochs or 100,000 points, "
+case("defaults", "training stops by default when an epoch gains little, "
      "and says so", defaults, light=True)
 
 
