@@ -168,7 +168,9 @@ class MatrixKind : public FiledKind<T>
   void Save(ParamData& data, const std::string& path) const override
   {
     const T& value = this->Of(data).value;
-    if (!ValueNames()[data.name].empty())
+    const std::string ending = FileEnding(this->Of(data).path);
+    const bool text = ending == "csv" || ending == "tsv" || ending == "txt";
+    if (text && !ValueNames()[data.name].empty())
       SaveNamed(path, value, ValueNames()[data.name]);
     else if (!SaveMatrix(path, value, !data.noTranspose))
       throw std::runtime_error("it cannot be written; is the disk full?");
