@@ -14,6 +14,8 @@
 #include <mlpack/core/util/mlpack_main.hpp>
 
 #include <common/classifier.hpp>
+#include <common/data_params.hpp>
+#include <common/dataset.hpp>
 #include <common/optimizer_params.hpp>
 #include <common/train.hpp>
 #include <ffn/points.hpp>
@@ -50,11 +52,12 @@ BINDING_LONG_DESC(
     "shape of IDX images, and a vector for other files."
     "\n\n"
     "Training data is read from " + PRINT_PARAM_STRING("training_file") +
-    ", and its labels, numbered from 0, from " +
-    PRINT_PARAM_STRING("labels_file") + " or the last column.  Files may be "
-    "CSV, TSV, ARFF, Armadillo binaries, or IDX files as MNIST and "
-    "Fashion-MNIST have them, also compressed; pixels of IDX files are scaled "
-    "to the range 0 to 1.  " + PRINT_PARAM_STRING("predictions") + " saves the "
+    ", and its labels, words or whole numbers, from " +
+    PRINT_PARAM_STRING("labels_file") + " or a column.  Files may be CSV or "
+    "TSV, with or without a header, ARFF, NumPy's .npy, Armadillo binaries, or "
+    "IDX files as MNIST and Fashion-MNIST have them, also compressed; pixels "
+    "of IDX files are scaled to the range 0 to 1.  " +
+    PRINT_PARAM_STRING("predictions") + " saves the "
     "predicted class of each point in " + PRINT_PARAM_STRING("test_file") +
     ", and " + PRINT_PARAM_STRING("probabilities") + " the probabilities of "
     "the classes.  With " + PRINT_PARAM_STRING("test_labels_file") + " the "
@@ -82,12 +85,6 @@ BINDING_EXAMPLE(
 
 using dasgd::ffn::Network;
 
-PARAM_STRING_IN("training_file", "Training data, one point per line, or IDX "
-    "images.", "t", "");
-PARAM_STRING_IN("labels_file", "Labels of the training data, from 0.", "l", "");
-PARAM_STRING_IN("test_file", "Points to classify.", "T", "");
-PARAM_STRING_IN("test_labels_file", "Labels of the test points; prints the "
-    "accuracy.", "L", "");
 PARAM_STRING_IN("layers", "Layers of the network, one word per layer.", "y",
     "");
 PARAM_STRING_IN("layers_file", "File with the layers; '#' starts a "
@@ -100,8 +97,6 @@ PARAM_MODEL_IN(Network, "input_model", "Existing network, to use or to train "
     "further.", "m");
 PARAM_MODEL_OUT(Network, "output_model", "File to save the network to.",
     "M");
-PARAM_UROW_OUT("predictions",
-    "File to save the predicted class of each test point to.", "P");
 PARAM_MATRIX_OUT("probabilities",
     "File to save the probabilities of the classes of each test point to.",
     "p");
@@ -128,12 +123,17 @@ static Network* MakeNetwork(util::Params& params, const dasgd::ffn::Shape& shape
 
 //! The shape of a point: as given, or else as the file has it.
 static dasgd::ffn::Shape InputShape(util::Params& params,
-                                    const dasgd::ffn::Points& points)
+                                    const dasgd::cli::Dataset& data)
 {
-  if (!params.Has("input_shape"))
-    return points.shape;
-  const std::string name = PRINT_PARAM_STRING("input_shape");
   dasgd::ffn::Shape shape;
+  if (!params.Has("input_shape"))
+  {
+    shape.flat = data.width == 0;
+    shape.width = shape.flat ? data.points.n_rows : data.width;
+    shape.height = shape.flat ? 1 : data.height;
+    return shape;
+  }
+  const std::string name = PRINT_PARAM_STRING("input_shape");
   try
   {
     shape = dasgd::ffn::ParseShape(params.Get<std::string>("input_shape"));
@@ -143,12 +143,12 @@ static dasgd::ffn::Shape InputShape(util::Params& params,
     throw std::invalid_argument("Invalid value of " + name + " specified: " +
         e.what());
   }
-  if (shape.Elements() != points.values.n_rows)
+  if (shape.Elements() != data.points.n_rows)
   {
     throw std::invalid_argument("Invalid value of " + name + " specified (" +
         shape.ToString() + "): these are " + std::to_string(shape.Elements()) +
-        " values, but points in " + PRINT_PARAM_STRING("training_file") +
-        " have " + std::to_string(points.values.n_rows) + "!");
+        " values, but points in " + data.pointsName + " have " +
+        std::to_string(data.points.n_rows) + "!");
   }
   return shape;
 }
@@ -163,14 +163,28 @@ static size_t Inputs(const Network& network)
 static size_t Outputs(const Network& network)
 { return network.Network().back()->OutputSize(); }
 
-//! Labels must fit the network's outputs.
-static void CheckLabels(const dasgd::ffn::Points& points,
-                        const size_t classes,
-                        const std::string& name)
+/**
+ * Make a network of standardized points one of points as they were, or the other
+ * way: its first layer, which must be linear, takes that up.
+ */
+static void Rescale(Network& network,
+                    const dasgd::cli::Standardizer& standardizer,
+                    void (dasgd::cli::Standardizer::*action)(arma::mat&,
+                        arma::vec&) const)
 {
-  dasgd::cli::CheckRange(points.labels, classes, name, "the network has " +
-      std::to_string(classes) + " outputs: give the last linear layer as many "
-      "as there are classes");
+  if (!standardizer.Used())
+    return;
+  const size_t inputs = Inputs(network);
+  // Through a const network: else mlpack forgets what it knows of the layers.
+  const size_t units = std::as_const(network).Network().front()->WeightSize() /
+      (inputs + 1);
+  arma::mat& parameters = network.Parameters();
+  arma::mat weights(parameters.memptr(), units, inputs);
+  arma::vec constant(parameters.memptr() + weights.n_elem, units);
+  (standardizer.*action)(weights, constant);
+  std::copy(weights.begin(), weights.end(), parameters.memptr());
+  std::copy(constant.begin(), constant.end(), parameters.memptr() +
+      weights.n_elem);
 }
 
 void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
@@ -178,135 +192,120 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   dasgd::cli::CheckTraining(params);
   const bool trains = params.Has("training_file");
   const bool tests = params.Has("test_file");
-  RequireAtLeastOnePassed(params, { "training_file", "input_model" }, true);
-  RequireAtLeastOnePassed(params, { "training_file", "test_file" }, false,
-      "there is nothing to do");
+  dasgd::cli::CheckClassifier(params);
   if (trains)
   {
     RequireOnlyOnePassed(params, { "layers", "layers_file", "input_model" },
         true, "these say what to train");
-    RequireAtLeastOnePassed(params, { "output_model" }, false,
-        "trained model will not be saved");
   }
-  for (const std::string name : { "labels_file", "layers", "layers_file",
-      "input_shape" })
+  for (const std::string name : { "layers", "layers_file", "input_shape" })
     ReportIgnoredParam(params, {{ "training_file", false }}, name);
-  for (const std::string name : { "test_labels_file", "predictions",
-      "probabilities" })
-    ReportIgnoredParam(params, {{ "test_file", false }}, name);
   RequireParamValue<double>(params, "scale", [](double x)
       { return std::isfinite(x); }, true, "scale must be finite");
   const size_t seed = dasgd::cli::Seed(params);
-
-  // All that may be wrong on one rank only is found before any goes on.
-  dasgd::ffn::Points train, test;
-  const auto read = [&](const std::string& points, const std::string& labels,
-                        const bool labelled, const bool sharded)
+  const auto scale = [&](dasgd::cli::Dataset& data)
   {
-    return dasgd::ffn::ReadPoints(params.Get<std::string>(points),
-        params.Get<std::string>(labels), PRINT_PARAM_STRING(points),
-        PRINT_PARAM_STRING(labels), labelled, sharded,
-        params.Get<double>("scale"));
+    if (data.width == 0 && params.Get<double>("scale") != 1)
+      data.points *= params.Get<double>("scale");
   };
-  timers.Start("loading_points");
-  dasgd::cli::OnAllRanks([&]()
-  {
-    if (trains)
-      train = read("training_file", "labels_file", true, params.Has("sharded"));
-    // Only rank 0 looks at test data.
-    if (tests && dasgd::cli::Rank() == 0)
-      test = read("test_file", "test_labels_file", false, false);
-  });
-  timers.Stop("loading_points");
-  if (trains)
-  {
-    dasgd::cli::AgreeOnDimensions(train.values.n_rows,
-        PRINT_PARAM_STRING("training_file"));
-  }
 
   Network* network = params.Get<Network*>("input_model");
+  dasgd::cli::DataNames names;
+  dasgd::cli::OnAllRanks([&]()
+  {
+    if (network)
+      names = dasgd::cli::InputNames(params, network->Parameters());
+  });
+  timers.Start("loading_points");
+  dasgd::cli::Dataset data = dasgd::cli::TrainingData(params, names);
+  scale(data);
+  timers.Stop("loading_points");
   dasgd::cli::OnAllRanks([&]()
   {
     if (!network)
-      network = MakeNetwork(params, InputShape(params, train));
+      network = MakeNetwork(params, InputShape(params, data));
     params.Get<Network*>("output_model") = network;
     dasgd::ffn::ComputeLayerSizes(*network);
   });
   const size_t inputs = Inputs(*network), classes = Outputs(*network);
+  if (trains)
+  {
+    dasgd::cli::NumberLabels(data, names, classes, "the network has " +
+        std::to_string(classes) + " outputs: give the last linear layer as "
+        "many as there are classes");
+  }
+  dasgd::cli::Dataset test;
+  const auto readTest = [&]()
+  {
+    test = dasgd::cli::TestData(params, names, inputs);
+    scale(test);
+  };
   dasgd::cli::OnAllRanks([&]()
   {
     if (trains)
     {
-      dasgd::cli::CheckDimensions(train.values.n_rows,
-          PRINT_PARAM_STRING("training_file"), inputs, "the network");
-      CheckLabels(train, classes, params.Has("labels_file") ?
-          PRINT_PARAM_STRING("labels_file") :
-          PRINT_PARAM_STRING("training_file"));
+      dasgd::cli::CheckDimensions(data.points.n_rows, data.pointsName, inputs,
+          "the network");
     }
-    if (tests && dasgd::cli::Rank() == 0)
+    if (params.Has("standardize") && trains && dasgd::ffn::FirstLayer(*network)
+        != "Linear")
     {
-      dasgd::cli::CheckDimensions(test.values.n_rows,
-          PRINT_PARAM_STRING("test_file"), inputs, "the network");
-      CheckLabels(test, classes, PRINT_PARAM_STRING("test_labels_file"));
+      throw std::invalid_argument(PRINT_PARAM_STRING("standardize") + " needs a "
+          "network whose first layer is 'linear', but it is '" +
+          dasgd::ffn::FirstLayer(*network) + "'; leave it out, and use " +
+          PRINT_PARAM_STRING("scale") + " or 'batchnorm'!");
     }
+    // Only the rank that writes looks at test data.
+    if (tests && dasgd::cli::Rank() == 0)
+      readTest();
   });
-  if (trains)
-  {
-    dasgd::cli::RequireClasses(train.labels, params.Has("labels_file") ?
-        PRINT_PARAM_STRING("labels_file") :
-        PRINT_PARAM_STRING("training_file"));
-  }
 
   dasgd::cli::Trained trained;
   if (trains)
   {
     std::cout << dasgd::ffn::NetworkTable(*network) << std::endl;
-    const size_t points = train.values.n_cols;
-    dasgd::cli::Tags tags = dasgd::cli::DataTags(params, train.values,
-        train.labels);
+    dasgd::cli::Tags tags;
     if (params.Has("input_model"))
-      dasgd::cli::Append(tags, dasgd::cli::ModelTag(network->Parameters()));
+      tags = dasgd::cli::ModelTag(network->Parameters());
     if (params.Has("layers_file"))
     {
       tags.emplace_back("the layers in --layers_file", dasgd::ffn::ReadText(
           params.Get<std::string>("layers_file"), ""));
     }
+    const dasgd::cli::Standardizer standardizer(params, data, names, true);
+    if (params.Has("input_model"))
+      Rescale(*network, standardizer, &dasgd::cli::Standardizer::Enter);
     timers.Start("ffn_optimization");
-    trained = dasgd::cli::Train(params, points, seed, dasgd::cli::Batch::Sum,
-        tags,
+    trained = dasgd::cli::Train(params, data, seed, dasgd::cli::Batch::Sum,
+        standardizer.Scales(), tags,
         [&](dasgd::cli::Captured optimizer)
         {
-          dasgd::ffn::Train(*network, std::move(train.values), train.labels,
+          dasgd::ffn::Train(*network, std::move(data.points), data.labels,
               optimizer);
         });
     timers.Stop("ffn_optimization");
+    Rescale(*network, standardizer, &dasgd::cli::Standardizer::Leave);
+    dasgd::cli::SaveNames(params, names, network->Parameters());
   }
 
   dasgd::cli::OnAllRanks([&]()
   {
     if (!dasgd::cli::Writes())
       return;
-    // In place of rank 0.
-    if (tests && test.values.empty())
-      test = read("test_file", "test_labels_file", false, false);
     double accuracy = arma::datum::nan;
     if (tests)
     {
+      if (test.points.empty())
+        readTest(); // In place of rank 0.
       timers.Start("ffn_prediction");
       arma::mat output;
-      dasgd::ffn::Predict(*network, test.values, output);
+      dasgd::ffn::Predict(*network, test.points, output);
       timers.Stop("ffn_prediction");
       arma::Row<size_t> predictions(output.n_cols);
       for (size_t i = 0; i < output.n_cols; ++i)
         predictions[i] = output.col(i).index_max();
-      if (params.Has("test_labels_file"))
-      {
-        std::cout << dasgd::cli::ConfusionText(predictions, test.labels,
-            dasgd::cli::FirstNumbers(classes)) << std::flush;
-        accuracy = dasgd::cli::Accuracy(predictions, test.labels);
-      }
-      if (params.Has("predictions"))
-        params.Get<arma::Row<size_t>>("predictions") = std::move(predictions);
+      accuracy = dasgd::cli::Predicted(params, test, names,
+          std::move(predictions), dasgd::cli::FirstNumbers(classes));
       if (params.Has("probabilities"))
         params.Get<arma::mat>("probabilities") = arma::exp(output);
     }

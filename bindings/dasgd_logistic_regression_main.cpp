@@ -13,6 +13,8 @@
 #include <mlpack/methods/logistic_regression/logistic_regression.hpp>
 
 #include <common/classifier.hpp>
+#include <common/data_params.hpp>
+#include <common/dataset.hpp>
 #include <common/optimizer_params.hpp>
 #include <common/train.hpp>
 #include <ranks/failure.hpp>
@@ -36,52 +38,42 @@ BINDING_LONG_DESC(
     "same model.  Start processes with " + PRINT_PARAM_STRING("ranks") +
     ", or run the program under mpirun; otherwise it is plain SGD."
     "\n\n"
-    "Training data is given by " + PRINT_PARAM_STRING("training") + "; the "
-    "labels, 0 or 1, by " + PRINT_PARAM_STRING("labels") + " or in the last "
-    "column.  " + PRINT_PARAM_STRING("output_model") + " saves the model; " +
+    "Training data is given by " + PRINT_PARAM_STRING("training_file") + "; the "
+    "labels, words or whole numbers, by " + PRINT_PARAM_STRING("labels_file") + " or in a column.  " + PRINT_PARAM_STRING("output_model") + " saves the model; " +
     PRINT_PARAM_STRING("input_model") + " loads one, to train it further or to "
     "use it.  " + PRINT_PARAM_STRING("predictions") + " saves the predicted "
-    "class of each point in " + PRINT_PARAM_STRING("test") + ", and " +
+    "class of each point in " + PRINT_PARAM_STRING("test_file") + ", and " +
     PRINT_PARAM_STRING("probabilities") + " the probabilities of the classes.  "
-    "With " + PRINT_PARAM_STRING("test_labels") + " the accuracy and the "
+    "With " + PRINT_PARAM_STRING("test_labels_file") + " the accuracy and the "
     "confusion matrix are printed."
     "\n\n"
     "All processes read the same training data and divide it among them; "
     "with " + PRINT_PARAM_STRING("sharded") + " each reads its own file.  "
-    "Files may be "
-    "CSV, TSV, ARFF, Armadillo binaries or IDX files such as MNIST's, also "
-    "compressed.");
+    "Files may be CSV or TSV, with or without a header, ARFF, NumPy's .npy, "
+    "Armadillo binaries or IDX files such as MNIST's, also compressed.");
 
 BINDING_EXAMPLE(
     "To train a model with the points in " + PRINT_DATASET("data") +
     " and the labels in " + PRINT_DATASET("labels") + " on two processes, and "
     "save it to " + PRINT_MODEL("lr_model") + ":"
     "\n\n" +
-    PRINT_CALL("dasgd_logistic_regression", "training", "data", "labels",
-        "labels", "step_size", 0.1, "epochs", 10, "ranks", 2, "output_model",
+    PRINT_CALL("dasgd_logistic_regression", "training_file", "data.csv", "labels_file",
+        "labels.csv", "step_size", 0.1, "epochs", 10, "ranks", 2, "output_model",
         "lr_model") +
     "\n\n"
     "To predict the classes of the points in " + PRINT_DATASET("test") +
     " with it (mlpack_logistic_regression can do so, too):"
     "\n\n" +
-    PRINT_CALL("dasgd_logistic_regression", "input_model", "lr_model", "test",
-        "test", "predictions", "predictions"));
+    PRINT_CALL("dasgd_logistic_regression", "input_model", "lr_model", "test_file",
+        "test_file.csv", "predictions.csv", "predictions"));
 
 BINDING_SEE_ALSO("@logistic_regression", "#logistic_regression");
 
-PARAM_MATRIX_IN("training", "Training data, one point per line.", "t");
-PARAM_UROW_IN("labels", "Labels of the training data, 0 or 1.", "l");
-PARAM_DOUBLE_IN("lambda", "L2 regularization.", "L",
-    0.0);
+PARAM_DOUBLE_IN("lambda", "L2 regularization.", "r", 0.0);
 PARAM_MODEL_IN(LogisticRegression<>, "input_model",
     "Existing model, to use or to train further.", "m");
 PARAM_MODEL_OUT(LogisticRegression<>, "output_model",
     "File to save the model to.", "M");
-PARAM_MATRIX_IN("test", "Points to classify.", "T");
-PARAM_UROW_IN("test_labels",
-    "Labels of the test points; prints the accuracy.", "");
-PARAM_UROW_OUT("predictions",
-    "File to save the predicted class of each test point to.", "P");
 PARAM_MATRIX_OUT("probabilities",
     "File to save the probabilities of the classes of each test point to.",
     "p");
@@ -95,90 +87,109 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 {
   dasgd::cli::CheckTraining(params);
   dasgd::cli::CheckClassifier(params);
-  ReportIgnoredParam(params, {{ "training", false }},
+  ReportIgnoredParam(params, {{ "training_file", false }},
       "print_training_accuracy");
-  ReportIgnoredParam(params, {{ "test", false }}, "test_labels");
   RequireParamValue<double>(params, "lambda", [](double x) { return x >= 0.0; },
       true, "lambda must be positive or zero");
   RequireParamValue<double>(params, "decision_boundary",
       [](double x) { return x >= 0.0 && x <= 1.0; }, true,
       "decision boundary must be between 0.0 and 1.0");
   const size_t seed = dasgd::cli::Seed(params);
-  const dasgd::cli::LabelledPoints data = dasgd::cli::TrainingData(params);
-  const arma::mat& points = data.points;
-  const arma::Row<size_t>& responses = data.labels;
-  dasgd::cli::OnAllRanks([&]()
-  {
-    dasgd::cli::CheckRange(responses, 2, data.labelsName, "for more classes "
-        "see mlpack_dasgd_softmax_regression");
-  });
-  if (params.Has("training"))
-    dasgd::cli::RequireClasses(responses, data.labelsName);
+  const bool trains = params.Has("training_file"), tests =
+      params.Has("test_file");
 
   // The binding owns a new model from here on.
-  LogisticRegression<>* model = params.Has("input_model") ?
+  const bool continues = params.Has("input_model");
+  LogisticRegression<>* model = continues ?
       params.Get<LogisticRegression<>*>("input_model") :
       new LogisticRegression<>(0, 0);
   params.Get<LogisticRegression<>*>("output_model") = model;
-  const size_t dimensions = params.Has("training") ? points.n_rows :
-      model->Parameters().n_elem - 1;
+  dasgd::cli::DataNames names;
   dasgd::cli::OnAllRanks([&]()
   {
-    if (params.Has("training") && params.Has("input_model"))
+    if (continues)
+      names = dasgd::cli::InputNames(params, model->Parameters());
+  });
+  dasgd::cli::Dataset data = dasgd::cli::TrainingData(params, names);
+  const size_t dimensions = continues ? model->Parameters().n_elem - 1 :
+      data.points.n_rows;
+  dasgd::cli::Dataset test;
+  const auto readTest = [&]()
+  { test = dasgd::cli::TestData(params, names, dimensions); };
+  if (trains)
+  {
+    dasgd::cli::NumberLabels(data, names, 2, "for more classes see "
+        "mlpack_dasgd_softmax_regression");
+    dasgd::cli::OnAllRanks([&]()
     {
-      dasgd::cli::CheckDimensions(points.n_rows, data.pointsName,
-          model->Parameters().n_elem - 1, "the model, " +
-          PRINT_PARAM_STRING("input_model"));
-    }
-    dasgd::cli::CheckTestDimensions(params, dimensions);
+      dasgd::cli::CheckDimensions(data.points.n_rows, data.pointsName,
+          dimensions, "the model, " + PRINT_PARAM_STRING("input_model"));
+    });
+  }
+  dasgd::cli::OnAllRanks([&]()
+  {
+    // Only the rank that writes looks at test data.
+    if (tests && dasgd::cli::Rank() == 0)
+      readTest();
   });
 
   dasgd::cli::Trained trained;
-  if (params.Has("training"))
+  if (trains)
   {
+    const dasgd::cli::Standardizer standardizer(params, data, names, true);
     model->Lambda() = params.Get<double>("lambda");
-    if (!params.Has("input_model"))
-      model->Parameters().zeros(points.n_rows + 1);
-    dasgd::cli::Tags tags = dasgd::cli::DataTags(params, points, responses);
-    dasgd::cli::Append(tags, dasgd::cli::ModelTag(model->Parameters()));
+    if (!continues)
+      model->Parameters().zeros(dimensions + 1);
+    arma::rowvec& parameters = model->Parameters();
+    arma::mat weights = parameters.tail(dimensions);
+    arma::vec constant = parameters.head(1).t();
+    const auto assign = [&]()
+    { parameters = arma::join_rows(constant.t(), weights); };
+    standardizer.Enter(weights, constant);
+    assign();
     timers.Start("logistic_regression_optimization");
-    trained = dasgd::cli::Train(params, points.n_cols, seed,
-        dasgd::cli::Batch::Sum, tags,
+    trained = dasgd::cli::Train(params, data, seed, dasgd::cli::Batch::Sum,
+        standardizer.Scales(), dasgd::cli::ModelTag(parameters),
         [&](dasgd::cli::Captured optimizer)
-        { model->Train(points, responses, optimizer); });
+        { model->Train(data.points, data.labels, optimizer); });
     timers.Stop("logistic_regression_optimization");
+    if (params.Has("print_training_accuracy") && dasgd::cli::Writes())
+    {
+      arma::Row<size_t> predictions;
+      model->Classify(data.points, predictions);
+      const size_t correct = arma::accu(predictions == data.labels);
+      Log::Info << correct << " of " << data.labels.n_elem << " correct on "
+          << "training set (" << 100 * double(correct) /
+          double(data.labels.n_elem) << ")." << std::endl;
+    }
+    weights = parameters.tail(dimensions);
+    constant = parameters.head(1).t();
+    standardizer.Leave(weights, constant);
+    assign();
+    dasgd::cli::SaveNames(params, names, parameters);
   }
 
   dasgd::cli::OnAllRanks([&]()
   {
     if (!dasgd::cli::Writes())
       return;
-    if (params.Has("training") && params.Has("print_training_accuracy"))
-    {
-      arma::Row<size_t> predictions;
-      model->Classify(points, predictions);
-      const size_t correct = arma::accu(predictions == responses);
-      Log::Info << correct << " of " << responses.n_elem << " correct on "
-          << "training set (" << 100 * double(correct) /
-          double(responses.n_elem) << ")." << std::endl;
-    }
     double accuracy = arma::datum::nan;
-    if (params.Has("test"))
+    if (tests)
     {
-      const arma::mat& test = params.Get<arma::mat>("test");
+      if (test.points.empty())
+        readTest(); // In place of rank 0.
       arma::Row<size_t> predictions, likeliest;
       if (params.Has("probabilities"))
       {
-        model->Classify(test, likeliest,
+        model->Classify(test.points, likeliest,
             params.Get<arma::mat>("probabilities"));
       }
-      model->Classify(test, predictions,
+      model->Classify(test.points, predictions,
           params.Get<double>("decision_boundary"));
-      accuracy = dasgd::cli::PrintAccuracy(params, predictions, { 0, 1 });
-      if (params.Has("predictions"))
-        params.Get<arma::Row<size_t>>("predictions") = std::move(predictions);
+      accuracy = dasgd::cli::Predicted(params, test, names,
+          std::move(predictions), { 0, 1 });
     }
-    if (params.Has("training"))
+    if (trains)
       dasgd::cli::SaveReports(params, trained, accuracy);
   });
 }

@@ -12,25 +12,26 @@
 
 #include <dasgd/transport/mpi_communicator.hpp>
 
-#include <algorithm>
-
 namespace dasgd {
 namespace cli {
 
 void CheckClassifier(mlpack::util::Params& params)
 {
   using namespace mlpack::util;
-  RequireAtLeastOnePassed(params, { "training", "input_model" }, true);
-  if (params.Has("training"))
+  const bool trains = params.Has("training_file");
+  RequireAtLeastOnePassed(params, { "training_file", "input_model" }, true);
+  RequireAtLeastOnePassed(params, { "training_file", "test_file" }, false,
+      "there is nothing to do");
+  if (trains)
   {
     RequireAtLeastOnePassed(params, { "output_model" }, false,
         "trained model will not be saved");
   }
-  RequireAtLeastOnePassed(params, { "output_model", "predictions",
-      "probabilities" }, false, "no output will be saved");
-  ReportIgnoredParam(params, {{ "test", false }}, "predictions");
-  ReportIgnoredParam(params, {{ "test", false }}, "probabilities");
-  ReportIgnoredParam(params, {{ "training", false }}, "labels");
+  for (const std::string name : { "labels_file", "standardize" })
+    ReportIgnoredParam(params, {{ "training_file", false }}, name);
+  for (const std::string name : { "test_labels_file", "predictions",
+      "probabilities" })
+    ReportIgnoredParam(params, {{ "test_file", false }}, name);
 }
 
 void AgreeOnDimensions(const size_t dimensions, const std::string& name)
@@ -50,41 +51,6 @@ void AgreeOnDimensions(const size_t dimensions, const std::string& name)
   }
 }
 
-LabelledPoints TrainingData(mlpack::util::Params& params)
-{
-  LabelledPoints data;
-  data.pointsName = OptionText(params, "training");
-  data.labelsName = params.Has("labels") ? OptionText(params, "labels") :
-      data.pointsName;
-  OnAllRanks([&]()
-  {
-    if (params.Has("training"))
-    {
-      data.points = std::move(params.Get<arma::mat>("training"));
-      if (params.Has("labels"))
-      {
-        data.labels = std::move(params.Get<arma::Row<size_t>>("labels"));
-        CheckCount(data.pointsName, data.points.n_cols, data.labelsName,
-            data.labels.n_elem);
-      }
-      else
-        data.labels = TakeLabels(data.points, data.pointsName);
-      CheckFinite(data.points, data.pointsName);
-    }
-    if (params.Has("test"))
-      CheckFinite(params.Get<arma::mat>("test"), OptionText(params, "test"));
-    if (params.Has("test") && params.Has("test_labels"))
-    {
-      CheckCount(OptionText(params, "test"),
-          params.Get<arma::mat>("test").n_cols,
-          OptionText(params, "test_labels"),
-          params.Get<arma::Row<size_t>>("test_labels").n_elem);
-    }
-  });
-  AgreeOnDimensions(data.points.n_rows, data.pointsName);
-  return data;
-}
-
 void CheckDimensions(const size_t points,
                      const std::string& name,
                      const size_t trained,
@@ -97,43 +63,12 @@ void CheckDimensions(const size_t points,
       std::to_string(trained) + ")!");
 }
 
-void CheckTestDimensions(mlpack::util::Params& params,
-                         const size_t trained)
-{
-  if (!params.Has("test"))
-    return;
-  CheckDimensions(params.Get<arma::mat>("test").n_rows,
-      OptionText(params, "test"), trained, params.Has("training") ?
-      "the training data, " + OptionText(params, "training") :
-      "the model, " + OptionText(params, "input_model"));
-}
-
 std::set<size_t> FirstNumbers(const size_t count)
 {
   std::set<size_t> numbers;
   for (size_t i = 0; i < count; ++i)
     numbers.insert(numbers.end(), i);
   return numbers;
-}
-
-double PrintAccuracy(mlpack::util::Params& params,
-                     const arma::Row<size_t>& predictions,
-                     const std::set<size_t>& classes)
-{
-  if (!params.Has("test_labels"))
-    return arma::datum::nan;
-  const auto& labels = params.Get<arma::Row<size_t>>("test_labels");
-  const size_t unknown = size_t(std::count_if(labels.begin(), labels.end(),
-      [&](const size_t label) { return classes.count(label) == 0; }));
-  if (unknown > 0)
-  {
-    mlpack::Log::Warn << unknown << " of " << labels.n_elem << " labels in "
-        << "'--test_labels_file' are none that the model was trained with, and "
-        << "count as errors; are they numbered as those to train with?"
-        << std::endl;
-  }
-  std::cout << ConfusionText(predictions, labels, classes) << std::flush;
-  return Accuracy(predictions, labels);
 }
 
 } // namespace cli

@@ -1,8 +1,7 @@
 /**
  * @file classifier.hpp
  *
- * What the programs for classification have in common besides the optimizer:
- * reading training data, and printing the accuracy.
+ * Checks that the programs for classification have in common.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -19,28 +18,12 @@ namespace cli {
 
 /**
  * The checks on what was given that mlpack's programs for classification make.
- * Warns if nothing will be saved.
+ * Warns if nothing will be saved, or nothing done.
  */
 void CheckClassifier(mlpack::util::Params& params);
 
 //! Throw unless the points of all ranks have as many dimensions.  Collective.
 void AgreeOnDimensions(const size_t dimensions, const std::string& name);
-
-//! Points with a label each, and where they come from, for messages.
-struct LabelledPoints
-{
-  arma::mat points;
-  arma::Row<size_t> labels;
-  std::string pointsName;
-  std::string labelsName;
-};
-
-/**
- * The points to train with, if any, and their labels, which may be the last
- * column of the points.  Test labels are counted, too.  Collective: if the data
- * of one rank is wrong, all throw.
- */
-LabelledPoints TrainingData(mlpack::util::Params& params);
 
 /**
  * Throw unless points have the dimensions of those that a model is for.
@@ -53,20 +36,8 @@ void CheckDimensions(const size_t points,
                      const size_t trained,
                      const std::string& model);
 
-//! Throw unless points to classify have the dimensions of the model.
-void CheckTestDimensions(mlpack::util::Params& params, const size_t trained);
-
 //! The numbers from 0 on, so many.
 std::set<size_t> FirstNumbers(const size_t count);
-
-/**
- * With labels of the test points, print how many predictions are right.
- *
- * @return The part that is, from 0 to 1; not a number without labels.
- */
-double PrintAccuracy(mlpack::util::Params& params,
-                     const arma::Row<size_t>& predictions,
-                     const std::set<size_t>& classes);
 
 } // namespace cli
 } // namespace dasgd

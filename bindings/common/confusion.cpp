@@ -22,7 +22,8 @@ double Accuracy(const arma::Row<size_t>& predictions,
 
 std::string ConfusionText(const arma::Row<size_t>& predictions,
                           const arma::Row<size_t>& labels,
-                          std::set<size_t> classes)
+                          std::set<size_t> classes,
+                          const std::vector<std::string>& names)
 {
   classes.insert(labels.begin(), labels.end());
   classes.insert(predictions.begin(), predictions.end());
@@ -38,15 +39,26 @@ std::string ConfusionText(const arma::Row<size_t>& predictions,
   if (classes.size() > 30)
     return text.str();
 
-  const int width = int(2 + std::to_string(most).size());
+  const auto name = [&](const size_t label)
+  {
+    return label < names.size() ? names[label].substr(0, 12) :
+        std::to_string(label);
+  };
+  size_t longest = std::to_string(most).size(), first = 6;
+  for (const size_t label : classes)
+  {
+    longest = std::max(longest, name(label).size());
+    first = std::max(first, name(label).size() + 2);
+  }
+  const int width = int(2 + longest);
   text << "\nconfusion matrix: rows are classes, columns predictions\n\n"
-      << std::setw(6) << "";
+      << std::setw(int(first)) << "";
   for (const size_t predicted : classes)
-    text << std::setw(width) << predicted;
+    text << std::setw(width) << name(predicted);
   text << "   right\n";
   for (const size_t label : classes)
   {
-    text << std::setw(6) << label;
+    text << std::setw(int(first)) << name(label);
     size_t points = 0;
     for (const size_t predicted : classes)
     {

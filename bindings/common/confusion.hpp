@@ -12,6 +12,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 namespace dasgd {
 namespace cli {
@@ -26,10 +27,12 @@ double Accuracy(const arma::Row<size_t>& predictions,
  * there is the accuracy only.
  *
  * @param classes The labels there are; what else is in `labels` is added.
+ * @param names Of the labels, from 0 on; their numbers if there are none.
  */
 std::string ConfusionText(const arma::Row<size_t>& predictions,
                           const arma::Row<size_t>& labels,
-                          std::set<size_t> classes);
+                          std::set<size_t> classes,
+                          const std::vector<std::string>& names = {});
 
 } // namespace cli
 } // namespace dasgd

@@ -9,40 +9,11 @@
 
 #include <dasgd/transport/mpi_communicator.hpp>
 
-#include <cmath>
 #include <sstream>
 #include <stdexcept>
 
 namespace dasgd {
 namespace cli {
-
-arma::Row<size_t> TakeLabels(arma::mat& data, const std::string& name)
-{
-  if (data.n_rows < 2)
-  {
-    throw std::invalid_argument("Can't get labels from " + name + " since it "
-        "has " + std::to_string(data.n_rows) + " column(s), less than 2; give "
-        "labels in a file of their own!");
-  }
-  const arma::rowvec last = data.row(data.n_rows - 1);
-  arma::Row<size_t> labels(last.n_elem);
-  for (size_t i = 0; i < last.n_elem; ++i)
-  {
-    // 2^53: from there on not every integer is a double.
-    if (!(last[i] >= 0 && last[i] < 9007199254740992.0) ||
-        last[i] != std::floor(last[i]))
-    {
-      std::ostringstream text;
-      text << "The last column of " << name << " must hold labels, but in row "
-          << i + 1 << " it is " << last[i] << "; labels are whole numbers from "
-          << "0 on!";
-      throw std::invalid_argument(text.str());
-    }
-    labels[i] = size_t(last[i]);
-  }
-  data.shed_row(data.n_rows - 1);
-  return labels;
-}
 
 void CheckCount(const std::string& pointsName,
                 const size_t points,
@@ -62,12 +33,6 @@ void CheckRange(const arma::Row<size_t>& labels,
                 const std::string& name,
                 const std::string& remedy)
 {
-  if (!labels.empty() && labels.min() == 1 && labels.max() == classes)
-  {
-    throw std::invalid_argument("The labels in " + name + " are 1 to " +
-        std::to_string(classes) + ", but must be 0 to " +
-        std::to_string(classes - 1) + "; subtract 1 from each!");
-  }
   for (size_t i = 0; i < labels.n_elem; ++i)
   {
     if (labels[i] < classes)

@@ -16,13 +16,6 @@
 namespace dasgd {
 namespace cli {
 
-/**
- * Take the labels off the data, whose last row they are.
- *
- * @param name The parameter of the data, for messages.
- */
-arma::Row<size_t> TakeLabels(arma::mat& data, const std::string& name);
-
 //! Throw unless there are as many labels as points.
 void CheckCount(const std::string& pointsName,
                 const size_t points,

@@ -29,6 +29,9 @@ namespace files { using namespace mlpack; using namespace mlpack::data; }
 
 namespace {
 
+const char* const KnownFiles = "give numbers as .csv, .tsv, .txt, .arff (also "
+    "with .gz), .npy, .bin or IDX";
+
 //! Is it a text in Armadillo's own format, which has a header?
 bool IsArmadilloText(const std::string& path)
 {
@@ -38,6 +41,24 @@ bool IsArmadilloText(const std::string& path)
   char begin[5] = { };
   std::ifstream(path, std::ios::binary).read(begin, sizeof(begin));
   return std::memcmp(begin, "ARMA_", sizeof(begin)) == 0;
+}
+
+//! The ending without ".gz".
+std::string InnerEnding(const std::string& path)
+{
+  const std::string ending = FileEnding(path);
+  return ending == "gz" ? FileEnding(path.substr(0, path.size() - 3)) : ending;
+}
+
+bool IsArff(const std::string& path) { return InnerEnding(path) == "arff"; }
+bool IsNpy(const std::string& path) { return InnerEnding(path) == "npy"; }
+
+//! A text of numbers and words.
+bool IsText(const std::string& path)
+{
+  const std::string ending = InnerEnding(path);
+  return IsArff(path) || ((ending == "csv" || ending == "tsv" ||
+      ending == "txt") && !IsArmadilloText(path));
 }
 
 //! Put values into a vector, whether the file has them in a line or a column.
@@ -121,29 +142,29 @@ std::string LoadMatrix(const std::string& path,
       return "";
     }
   }
-  const std::string ending = FileEnding(path);
   try
   {
-    const bool text = (ending == "csv" || ending == "tsv" ||
-        ending == "txt") && !IsArmadilloText(path);
     if constexpr (std::is_same<ElemType, double>::value)
     {
-      size_t width, height;
-      if constexpr (vector)
+      const bool idx = IsIdxFile(path);
+      if (idx && vector)
       {
-        if (text || IsIdxFile(path))
-        {
-          Assign(matrix, text ? LoadText(path, true) :
-              arma::conv_to<arma::mat>::from(LoadIdxLabels(path)));
-          return "";
-        }
+        Assign(matrix, arma::conv_to<arma::mat>::from(LoadIdxLabels(path)));
+        return "";
       }
-      else if (text || IsIdxFile(path))
+      const bool text = !idx && IsText(path) && !IsArff(path);
+      if (idx || text || IsNpy(path))
       {
-        matrix = text ? LoadText(path, turn) : LoadIdxImages(path, width,
-            height);
-        if (!text && !turn)
-          arma::inplace_trans(matrix);
+        Table table = LoadTable(path, [](const auto&) { return NoColumn; });
+        RequireNumbers(table);
+        if constexpr (vector)
+          Assign(matrix, std::move(table.values));
+        else
+        {
+          matrix = std::move(table.values);
+          if (!turn)
+            arma::inplace_trans(matrix);
+        }
         return "";
       }
     }
@@ -157,7 +178,7 @@ std::string LoadMatrix(const std::string& path,
     loaded = files::Load(path, matrix, false);
   else
     loaded = files::Load(path, matrix, false, turn);
-  return loaded ? "" : "give numbers as .csv, .tsv, .txt, .arff, .bin or IDX";
+  return loaded ? "" : KnownFiles;
 }
 
 template<typename MatType>
@@ -197,6 +218,41 @@ bool SaveMatrix(const std::string& path,
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
 #endif
+
+Table LoadTable(const std::string& path,
+                const std::function<size_t(const std::vector<std::string>&)>&
+                    label)
+{
+  if (IsText(path))
+    return LoadText(path, IsArff(path), label);
+  Table table;
+  std::string problem;
+  size_t width, height;
+  if (IsIdxFile(path))
+  {
+    const IdxFile file(path);
+    table.values = file.Sizes().size() == 1 ? arma::conv_to<arma::mat>::from(
+        LoadIdxLabels(path)) : LoadIdxImages(path, width, height);
+  }
+  else if (IsNpy(path))
+    table.values = LoadNpy(path);
+  else
+    problem = LoadMatrix(path, table.values);
+  if (!problem.empty())
+    throw std::runtime_error(problem);
+  table.columns.resize(table.values.n_rows);
+  (void) label(std::vector<std::string>(table.columns.size()));
+  for (size_t i = 0; i < table.values.n_cols; ++i)
+    table.lines.push_back(i + 1);
+  const arma::uvec missing = arma::find_nan(table.values);
+  if (!missing.empty())
+  {
+    table.firstMissing = "line " + std::to_string(missing[0] /
+        table.values.n_rows + 1) + ", column " + std::to_string(missing[0] %
+        table.values.n_rows + 1) + " is nan";
+  }
+  return table;
+}
 
 // All types that parameters of bindings have.
 #define DASGD_MATRIX_FILES(TYPE) \

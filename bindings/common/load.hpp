@@ -8,8 +8,11 @@
 #ifndef DASGD_BINDINGS_COMMON_LOAD_HPP
 #define DASGD_BINDINGS_COMMON_LOAD_HPP
 
+#include <data/table.hpp>
+
 #include <armadillo>
 
+#include <functional>
 #include <string>
 
 namespace dasgd {
@@ -21,6 +24,16 @@ std::string FileEnding(const std::string& path);
 
 //! Why a file cannot be read; empty if it can.
 std::string ReadProblem(const std::string& path);
+
+/**
+ * Load a table; what is wrong is thrown as std::runtime_error.
+ *
+ * @param label Called with the names of the columns, empty ones where there are
+ *     none; returns which one holds labels, or NoColumn.
+ */
+Table LoadTable(const std::string& path,
+                const std::function<size_t(const std::vector<std::string>&)>&
+                    label);
 
 /**
  * Load a matrix or a vector, of double or of size_t.

@@ -5,6 +5,7 @@
  */
 #include "load_text.hpp"
 
+#include <data/npy_file.hpp>
 #include <data/text_file.hpp>
 
 #include <chrono>
@@ -110,15 +111,31 @@ void CheckMemory(const size_t rows,
       "or fewer points"));
 }
 
-arma::mat LoadText(const std::string& path, const bool turn)
+Table LoadText(const std::string& path,
+               const bool arff,
+               const std::function<size_t(const std::vector<std::string>&)>&
+                   label)
 {
   const TextFile file(path);
-  const TextMatrix text(file.begin(), file.end());
+  const TextTable text(file.begin(), file.end(), arff);
   CheckMemory(text.Columns(), text.Lines());
   ReadingLine line(path);
-  arma::mat matrix = text.Read([&](const double part) { line(part); });
-  if (!turn)
-    arma::inplace_trans(matrix);
+  return text.Read(label(text.Names()), [&](const double part) { line(part); });
+}
+
+arma::mat LoadNpy(const std::string& path)
+{
+  const TextFile file(path);
+  const NpyArray array(file.begin(), file.end());
+  const std::vector<size_t>& shape = array.Shape();
+  // One value for each point, as of labels.
+  const size_t points = shape.empty() ? 1 : shape[0];
+  const size_t values = points == 0 ? 0 : array.Elements() / points;
+  if (array.Elements() == 0)
+    throw std::runtime_error("it holds no values");
+  CheckMemory(values, points);
+  arma::mat matrix(values, points, arma::fill::none);
+  array.Read(matrix.memptr());
   return matrix;
 }
 

@@ -1,19 +1,22 @@
 /**
  * @file load_text.hpp
  *
- * Matrices from texts of numbers, as long as there is memory for them.
+ * Tables from texts and from arrays of NumPy, as long as there is memory for them.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
 #ifndef DASGD_BINDINGS_COMMON_LOAD_TEXT_HPP
 #define DASGD_BINDINGS_COMMON_LOAD_TEXT_HPP
 
+#include <data/table.hpp>
 #include <ranks/ranks.hpp>
 
 #include <armadillo>
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 namespace dasgd {
 namespace cli {
@@ -37,12 +40,14 @@ void CheckMemory(const size_t rows,
                  const std::uint64_t ranks = RanksOnMachine(),
                  const Memory& memory = MachineMemory());
 
-/**
- * Read a text of numbers.
- *
- * @param turn Should the lines of the file become columns?
- */
-arma::mat LoadText(const std::string& path, const bool turn);
+//! Read a text; see LoadTable().
+Table LoadText(const std::string& path,
+               const bool arff,
+               const std::function<size_t(const std::vector<std::string>&)>&
+                   label);
+
+//! Read an array of NumPy: a point for each index of its first dimension.
+arma::mat LoadNpy(const std::string& path);
 
 } // namespace cli
 } // namespace dasgd

@@ -2,31 +2,20 @@
  * @file optimizer_params.hpp
  *
  * The parameters that all programs of this project share.  To be included by a
- * binding, after mlpack_main.hpp; aliases that the binding needs for something
- * else it defines before.
+ * binding, after mlpack_main.hpp.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
 #ifndef DASGD_BINDINGS_COMMON_OPTIMIZER_PARAMS_HPP
 #define DASGD_BINDINGS_COMMON_OPTIMIZER_PARAMS_HPP
 
-#ifndef DASGD_STEP_SIZE_ALIAS
-#define DASGD_STEP_SIZE_ALIAS "s"
-#endif
-#ifndef DASGD_SEED_ALIAS
-#define DASGD_SEED_ALIAS ""
-#endif
-#ifndef DASGD_EPOCHS
-#define DASGD_EPOCHS 0
-#endif
-
 PARAM_DOUBLE_IN("step_size", "Step size along the mean gradient of a batch; "
-    "with 'adam', Adam's step size.", DASGD_STEP_SIZE_ALIAS, 0.01);
+    "with 'adam', Adam's step size.", "s", 0.01);
 PARAM_INT_IN("batch_size", "Points per gradient.", "b", 32);
 PARAM_INT_IN("max_iterations", "Points to visit, over all ranks; 0 for no "
-    "limit.", "n", 100000);
-PARAM_INT_IN("epochs", "Passes over the data; overrides --max_iterations "
-    "unless 0.", "E", DASGD_EPOCHS);
+    "limit.  Without this and --epochs: until an epoch lowers the loss by less "
+    "than 1 %, after 10 to 50 epochs, and at least 100000.", "n", 0);
+PARAM_INT_IN("epochs", "Passes over the data.", "E", 0);
 PARAM_DOUBLE_IN("tolerance", "Stop when an epoch changes the objective by less "
     "than this; negative to never stop early.", "e", 1e-5);
 PARAM_STRING_IN("update", "Update rule: 'sgd', 'momentum' or 'adam'.", "u",
@@ -76,7 +65,7 @@ PARAM_INT_IN("threads", "Threads per process for linear algebra.  More than 1 "
 PARAM_FLAG("sharded", "Every rank reads its own training data; '{rank}' in a "
     "file name stands for its number, from 0.", "");
 PARAM_INT_IN("seed", "Random seed for initial weights and the order of points; "
-    "0 uses the time.", DASGD_SEED_ALIAS, 0);
+    "0 uses the time.", "", 0);
 PARAM_FLAG("progress", "Show progress on the terminal while training.", "");
 PARAM_STRING_IN("checkpoint_file", "Saves training state here; if the file "
     "exists, training resumes from it, with any number of ranks.", "", "");

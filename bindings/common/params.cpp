@@ -33,6 +33,18 @@ std::vector<std::string>& UnwrittenOutputs()
   return texts;
 }
 
+std::function<void()>& AfterModel()
+{
+  static std::function<void()> action;
+  return action;
+}
+
+std::map<std::string, std::vector<std::string>>& ValueNames()
+{
+  static std::map<std::string, std::vector<std::string>> names;
+  return names;
+}
+
 bool& ReportsUnwritten()
 {
   static bool reports = false;

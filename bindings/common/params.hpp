@@ -9,6 +9,8 @@
 #ifndef DASGD_BINDINGS_COMMON_PARAMS_HPP
 #define DASGD_BINDINGS_COMMON_PARAMS_HPP
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,12 @@ std::string OutputText(const std::string& path, const std::string& option);
 //! What could not be written though the training has succeeded.  Messages are
 //! collected so that all other outputs are written first.
 std::vector<std::string>& UnwrittenOutputs();
+
+//! What to do once the model is written; may be empty.
+std::function<void()>& AfterModel();
+
+//! Names of the values of outputs, to be written in place of whole numbers.
+std::map<std::string, std::vector<std::string>>& ValueNames();
 
 //! Does the front end report them at the end?  mlpack's own does not.
 bool& ReportsUnwritten();

@@ -70,13 +70,22 @@ std::string ProgressLine::Text(const double staleness,
       { 1, Format("  %.0f gradients/s", double(steps) /
           std::max(seconds, 1e-9)) },
       { 0, Format("  staleness %.1f", staleness) } };
-  if (points > 0 && done > 0)
+  // The first step waits for much that the others do not.
+  const double since = std::chrono::duration<double>(Clock::now() -
+      begun).count();
+  const double all = double(points) - double(before);
+  if (points > 0 && steps > 1 && (since > 1 || 10 * done > all))
   {
-    const double left = seconds * std::max(0.0, (double(points) -
-        double(before)) / done - 1);
+    const double left = std::max(0.0, all - done) * since /
+        (double(steps - 1) * double(batchSize));
+    const int minutes = int(std::min(left / 60, 1e6));
     char text[64];
-    std::snprintf(text, sizeof(text), "  %d:%02d left", int(left / 60),
-        int(left) % 60);
+    if (minutes < 60)
+      std::snprintf(text, sizeof(text), "  %d:%02d left", minutes, int(left) %
+          60);
+    else
+      std::snprintf(text, sizeof(text), "  %d:%02d h left", minutes / 60,
+          minutes % 60);
     parts.push_back({ 3, text });
   }
   for (size_t least = 0; ; ++least)

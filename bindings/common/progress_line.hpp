@@ -11,7 +11,9 @@
 #include <dasgd/optimizer/callbacks.hpp>
 
 #include <chrono>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <string>
 
 namespace dasgd {
@@ -61,7 +63,8 @@ class ProgressLine
   template<typename OptimizerType, typename FunctionType, typename MatType>
   bool StepTaken(OptimizerType& optimizer, FunctionType&, MatType&)
   {
-    ++steps;
+    if (++steps == 1)
+      begun = Clock::now();
     ++epochSteps;
     if (show && Due())
       Print(Staleness(optimizer));
@@ -82,12 +85,25 @@ class ProgressLine
   bool EndEpoch(OptimizerType& optimizer, FunctionType&, MatType&,
                 const size_t, const double objective)
   {
+    lossBefore = loss;
     loss = scale * objective;
+    ++epochs;
     sum = 0;
     epochSteps = 0;
     if (show)
       Print(Staleness(optimizer));
-    return false;
+    return flatAfter > 0 && epochs >= flatAfter && LastGain() < 0.01;
+  }
+
+  //! Stop when an epoch lowers the loss by less than 1 %, after so many epochs.
+  void StopWhenFlat(const size_t fewestEpochs) { flatAfter = fewestEpochs; }
+
+  //! By which part of it the last epoch has lowered the loss; not a number if
+  //! there were less than two.
+  double LastGain() const
+  {
+    return epochs < 2 ? std::numeric_limits<double>::quiet_NaN() :
+        (lossBefore - loss) / std::abs(lossBefore);
   }
 
   //! The line, without a line break, in at most so many columns.
@@ -114,6 +130,8 @@ class ProgressLine
   size_t batchSize;
   double scale;
   Clock::time_point start;
+  //! When the first step was made.
+  Clock::time_point begun;
   Clock::time_point printed;
   size_t width = 0;
   size_t epoch = 1;
@@ -122,6 +140,9 @@ class ProgressLine
   size_t epochSteps = 0;
   double sum = 0;
   double loss = 0;
+  double lossBefore = 0;
+  size_t epochs = 0;
+  size_t flatAfter = 0;
 };
 
 } // namespace cli

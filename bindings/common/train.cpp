@@ -38,7 +38,8 @@ std::uint64_t LastEpochPoints(const Report& report)
 
 //! The message of a training that diverged.
 std::string DivergenceText(const Report& report,
-                                  const std::string& checkpoint)
+                           const std::string& checkpoint,
+                           const std::string& scales)
 {
   const double limit = report.StepLimit();
   // One digit, rounded down.
@@ -48,7 +49,9 @@ std::string DivergenceText(const Report& report,
   std::string text = "Training diverged on rank " +
       std::to_string(report.stopRank) + " at step " +
       std::to_string(report.stopStep);
-  if (report.stepSize > 0)
+  if (!scales.empty())
+    text += ".  " + scales + "; try --standardize";
+  else if (report.stepSize > 0)
   {
     text += "; try --step_size " + report::Short(std::floor(most / unit *
         (1 + 1e-9)) * unit);
@@ -60,6 +63,14 @@ std::string DivergenceText(const Report& report,
   }
   return text + "!";
 }
+
+//! How long to train unless told otherwise: until an epoch gains little, but so
+//! many epochs, or more of few points.
+constexpr size_t fewestEpochs = 10, mostEpochs = 50, fewestPoints = 100000;
+
+//! Has it been told otherwise?
+bool LengthGiven(mlpack::util::Params& params)
+{ return params.Get<int>("epochs") > 0 || params.Has("max_iterations"); }
 
 //! How the numbers of an optimizer relate to the parameters.
 struct Scales
@@ -126,7 +137,8 @@ Scales SetUp(OptimizerType& optimizer,
   optimizer.BatchSize() = std::min(optimizer.BatchSize(),
       std::max<size_t>(fewest, 1));
   optimizer.MaxIterations() = (epochs > 0) ? epochs * scales.points :
-      size_t(params.Get<int>("max_iterations"));
+      params.Has("max_iterations") ? size_t(params.Get<int>("max_iterations")) :
+      std::max(fewestPoints, mostEpochs * scales.points);
   optimizer.RecordHistory() = !params.Get<std::string>("trace_file").empty() ||
       !params.Get<std::string>("history_file").empty();
 
@@ -144,9 +156,13 @@ Scales SetUp(OptimizerType& optimizer,
   return scales;
 }
 
-//! Let the model train with the optimizer.
+/**
+ * Let the model train with the optimizer.
+ *
+ * @return See ProgressLine::LastGain().
+ */
 template<typename OptimizerType>
-void Run(OptimizerType& optimizer,
+double Run(OptimizerType& optimizer,
          mlpack::util::Params& params,
          const Scales& scales,
          const std::function<void(Captured)>& train)
@@ -158,6 +174,11 @@ void Run(OptimizerType& optimizer,
   ProgressLine progress(params.Has("progress") && Rank() == 0 && OnTerminal(),
       scales.points, optimizer.MaxIterations(), optimizer.BatchSize(),
       scales.objective);
+  if (!LengthGiven(params))
+  {
+    progress.StopWhenFlat(std::max(fewestEpochs, (fewestPoints +
+        scales.points - 1) / scales.points));
+  }
   // Some methods of mlpack copy the optimizer that they are given, and the
   // report would be lost with the copy.
   const Captured::Action action = [&](AnyFunction& function,
@@ -175,16 +196,52 @@ void Run(OptimizerType& optimizer,
       throw std::runtime_error(text.substr(start.size()));
     throw;
   }
+  return progress.LastGain();
+}
+
+//! Say why a training has ended, unless that is what was asked for.
+void TellEnd(mlpack::util::Params& params,
+             const Trained& trained,
+             const double gain)
+{
+  const Report& report = trained.report;
+  const bool tolerance = report.reason == StopReason::Tolerance;
+  const bool flat = report.reason == StopReason::Callback;
+  if (!Writes() || (!tolerance && !flat && (LengthGiven(params) ||
+      report.reason != StopReason::Budget)))
+    return;
+  const size_t points = size_t(report.pointsBefore + report.Points());
+  const size_t epochs = std::max<size_t>(1, size_t(std::round(double(points) /
+      double(std::max<std::uint64_t>(report.epochPoints, 1)))));
+  char percent[32];
+  std::snprintf(percent, sizeof(percent), "%.1f", 100 * std::abs(gain));
+  std::ostringstream text;
+  text << "stopped after " << epochs << (epochs == 1 ? " epoch" : " epochs");
+  if (tolerance)
+  {
+    text << ", as the last one changed the objective by less than --tolerance "
+        << params.Get<double>("tolerance");
+  }
+  else if (!std::isnan(gain))
+  {
+    text << ", as the last one made the loss " << percent << " % "
+        << (gain < 0 ? "larger" : "smaller");
+  }
+  std::cout << text.str() << "; mean loss " << report::Short(trained.meanLoss)
+      << (tolerance ? "; --tolerance -1" : "; --epochs " + std::to_string(
+      3 * epochs)) << " goes on" << std::endl;
 }
 
 //! Throw if a training has diverged, and warn if it exchanged too much.
-void CheckReport(mlpack::util::Params& params, const Report& report)
+void CheckReport(mlpack::util::Params& params,
+                 const Report& report,
+                 const std::string& scales)
 {
   if (report.reason == StopReason::NonFinite)
   {
     mlpack::Log::Info << report << std::endl;
     throw std::runtime_error(DivergenceText(report,
-        params.Get<std::string>("checkpoint_file")));
+        params.Get<std::string>("checkpoint_file"), scales));
   }
   if (report.reason == StopReason::Signal)
   {
@@ -216,20 +273,22 @@ Trained TrainWith(mlpack::util::Params& params,
                   const size_t seed,
                   const Batch kind,
                   const Tags& tags,
-                  const std::function<void(Captured)>& train)
+                  const std::function<void(Captured)>& train,
+                  const std::string& scales)
 {
   OptimizerType optimizer;
-  const Scales scales = SetUp(optimizer, params, points, kind);
+  const Scales factors = SetUp(optimizer, params, points, kind);
   optimizer.Seed() = seed;
   optimizer.CheckpointTags() = OptionTags(params, tags);
   const std::string checkpoint = params.Get<std::string>("checkpoint_file");
   if (!checkpoint.empty())
-    optimizer.StopSignals() = { SIGTERM, SIGUSR1 };
+    optimizer.StopSignals() = { SIGTERM, SIGUSR1, SIGINT };
   if (!checkpoint.empty() && Rank() == 0)
     HandleTermination(checkpoint);
+  double gain;
   {
     const TerminationNotice notice(!checkpoint.empty());
-    Run(optimizer, params, scales, train);
+    gain = Run(optimizer, params, factors, train);
   }
   if (Rank() != 0 && Writes())
   {
@@ -242,13 +301,14 @@ Trained TrainWith(mlpack::util::Params& params,
   Trained trained;
   trained.report = optimizer.Report();
   trained.report.stepSize = params.Get<double>("step_size");
-  trained.report.stepScale *= scales.step;
+  trained.report.stepScale *= factors.step;
   trained.history = optimizer.History();
-  trained.meanLoss = scales.objective * trained.report.objective /
+  trained.meanLoss = factors.objective * trained.report.objective /
       double(LastEpochPoints(trained.report));
   trained.batchSize = optimizer.BatchSize();
   trained.seed = seed;
-  CheckReport(params, trained.report);
+  CheckReport(params, trained.report, scales);
+  TellEnd(params, trained, gain);
   return trained;
 }
 
@@ -259,7 +319,8 @@ Trained Train(mlpack::util::Params& params,
               const size_t seed,
               const Batch kind,
               const Tags& tags,
-              const std::function<void(Captured)>& train)
+              const std::function<void(Captured)>& train,
+              const std::string& scales)
 {
   if (!params.Has("sharded") && points < Ranks())
   {
@@ -272,7 +333,7 @@ Trained Train(mlpack::util::Params& params,
   const auto with = (update == "momentum") ?
       &TrainWith<DASGD<ens::MomentumUpdate>> : (update == "adam") ?
       &TrainWith<DASGD<ens::AdamUpdate>> : &TrainWith<DASGD<>>;
-  return with(params, points, seed, kind, tags, train);
+  return with(params, points, seed, kind, tags, train, scales);
 }
 
 } // namespace cli

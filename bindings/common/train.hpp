@@ -44,13 +44,16 @@ struct Trained
  * @param kind What the model's function gives for a batch.
  * @param tags What a checkpoint is tied to besides the options; see DataTags().
  * @param train Called as train(optimizer): hands it to the model.
+ * @param scales What is wrong with the scales of columns, for the message of a
+ *     training that diverged.
  */
 Trained Train(mlpack::util::Params& params,
               const size_t points,
               const size_t seed,
               const Batch kind,
               const Tags& tags,
-              const std::function<void(Captured)>& train);
+              const std::function<void(Captured)>& train,
+              const std::string& scales = "");
 
 /**
  * Print and write what is known of a training, on rank 0.

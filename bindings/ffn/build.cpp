@@ -39,6 +39,12 @@ std::unique_ptr<Network> MakeNetwork(const std::vector<LayerSpec>& layers,
 
 void ComputeLayerSizes(const Network& network) { ComputeSizes(network); }
 
+std::string FirstLayer(const Network& network)
+{
+  const auto& first = *network.Network().front();
+  return detail::LayerTypeName(detail::Demangle(typeid(first)));
+}
+
 std::string NetworkTable(const Network& network) { return LayerTable(network); }
 
 } // namespace ffn

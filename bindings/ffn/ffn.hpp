@@ -43,6 +43,9 @@ void ComputeLayerSizes(const Network& network);
 //! The layers of a network as a table; see network.hpp.
 std::string NetworkTable(const Network& network);
 
+//! What mlpack calls the first layer of a network.
+std::string FirstLayer(const Network& network);
+
 //! Call network.Train().
 void Train(Network& network,
            arma::mat points,

@@ -10,6 +10,7 @@
 #include <data/idx_file.hpp>
 #include <ranks/ranks.hpp>
 
+#include <cmath>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -85,13 +86,43 @@ Points ReadPoints(const std::string& points,
   Points result;
   const std::string path = ExistingFile(points, pointsName, sharded);
   const bool idx = IsIdxFile(path);
+  // The number of a column of labels, and whole numbers in it.
+  const auto take = [&](Table& table, const size_t column)
+  {
+    RequireNumbers(table);
+    const arma::rowvec values = table.values.row(column);
+    result.labels.set_size(values.n_elem);
+    for (size_t i = 0; i < values.n_elem; ++i)
+    {
+      // 2^53: from there on not every whole number is a double.
+      if (!(values[i] >= 0 && values[i] < 9007199254740992.0) ||
+          values[i] != std::floor(values[i]))
+      {
+        std::ostringstream text;
+        text << "labels must be whole numbers from 0 on, but in row " << i + 1
+            << " there is " << values[i];
+        throw std::runtime_error(text.str());
+      }
+      result.labels[i] = size_t(values[i]);
+    }
+    table.values.shed_row(column);
+  };
   Reading(path, pointsName, [&]() -> std::string
   {
-    if (!idx)
-      return cli::LoadMatrix(path, result.values);
-    result.shape.flat = false;
-    result.values = LoadIdxImages(path, result.shape.width,
-        result.shape.height);
+    if (idx)
+    {
+      result.shape.flat = false;
+      result.values = LoadIdxImages(path, result.shape.width,
+          result.shape.height);
+      return "";
+    }
+    Table table = cli::LoadTable(path, [](const auto&) { return NoColumn; });
+    RequireNumbers(table);
+    if (labels.empty() && labelled && table.values.n_rows < 2)
+      return "it has 1 column; give labels in a file of their own";
+    if (labels.empty() && labelled)
+      take(table, table.values.n_rows - 1);
+    result.values = std::move(table.values);
     return "";
   });
 
@@ -100,9 +131,13 @@ Points ReadPoints(const std::string& points,
     const std::string labelsPath = ExistingFile(labels, labelsName, sharded);
     Reading(labelsPath, labelsName, [&]() -> std::string
     {
-      if (!IsIdxFile(labelsPath))
-        return cli::LoadMatrix(labelsPath, result.labels);
-      result.labels = LoadIdxLabels(labelsPath);
+      Table table = cli::LoadTable(labelsPath, [](const auto&)
+          { return NoColumn; });
+      if (table.values.n_cols == 1)
+        arma::inplace_trans(table.values);
+      if (table.values.n_rows != 1)
+        return "one value in each line is expected";
+      take(table, 0);
       return "";
     });
     cli::CheckCount(pointsName, result.values.n_cols, labelsName,
@@ -113,8 +148,6 @@ Points ReadPoints(const std::string& points,
     throw std::invalid_argument("Must specify " + labelsName + ": the images "
         "in " + pointsName + " come without labels!");
   }
-  else if (labelled)
-    result.labels = cli::TakeLabels(result.values, pointsName);
 
   if (!idx)
   {

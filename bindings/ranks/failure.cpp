@@ -6,6 +6,7 @@
 #include "failure.hpp"
 #include "job_channel.hpp"
 #include "ranks.hpp"
+#include "terminal.hpp"
 #include "termination.hpp"
 
 #include <dasgd/transport/mpi_communicator.hpp>
@@ -26,9 +27,14 @@ namespace cli {
 
 namespace {
 
+const char* FatalPrefix()
+{
+  return Colours(STDERR_FILENO) ? "\033[0;31m[FATAL] \033[0m" : "[FATAL] ";
+}
+
 //! Print an error as mlpack does.
 void PrintFatal(const std::string& text)
-{ std::fputs(("\033[0;31m[FATAL] \033[0m" + text + "\n").c_str(), stderr); }
+{ std::fputs((FatalPrefix() + (text + "\n")).c_str(), stderr); }
 
 void PrintFatal(const size_t rank, const std::string& text)
 { PrintFatal("rank " + std::to_string(rank) + ": " + text); }
@@ -183,8 +189,9 @@ int ReportInterruption(const Interrupted& why)
 
 int ReportOutOfMemory()
 {
-  std::fputs("\033[0;31m[FATAL] \033[0mout of memory; give fewer ranks or less "
-      "data\n", stderr);
+  // Without memory of its own.
+  std::fputs(FatalPrefix(), stderr);
+  std::fputs("out of memory; give fewer ranks or less data\n", stderr);
   if (Ranks() > 1)
     AbortJob();
   return 1;

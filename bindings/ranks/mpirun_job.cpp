@@ -131,8 +131,15 @@ int MpirunJob::Start()
   }
   SpawnSettings settings;
   settings.out = outs[1];
+  // mpirun takes Ctrl-C for an order to end its ranks at once; and in a group of
+  // its own it would be stopped if it read from the terminal.
+  settings.group = true;
+  if (isatty(STDIN_FILENO))
+    settings.in = open("/dev/null", O_RDONLY | O_CLOEXEC);
   settings.error = errors[1];
   const int reason = Spawn(command, settings, child);
+  if (settings.in >= 0)
+    close(settings.in);
   close(outs[1]);
   close(errors[1]);
   texts[0] = outs[0];
@@ -172,12 +179,15 @@ void MpirunJob::HandleSignals()
       continue;
     }
     const bool asks = resumable && (note.number == SIGTERM ||
-        note.number == SIGUSR1);
+        note.number == SIGUSR1 || note.number == SIGINT);
+    const bool again = ended != 0;
     if (asks || (note.number != SIGUSR1 && note.number != SIGUSR2))
     {
       ended = note.number;
       trouble = true;
     }
+    if (again && note.number == SIGINT)
+      deadline = Clock::now(); // Whoever repeats it does not want to wait.
     if (asks)
     {
       Interrupt(note.number, std::chrono::seconds(20));
@@ -186,7 +196,7 @@ void MpirunJob::HandleSignals()
     if (ended != 0 && deadline == Clock::time_point::max())
       deadline = Clock::now() + std::chrono::seconds(20);
     // At a second signal mpirun would exit at once and leave its ranks behind.
-    if (!note.terminal)
+    if (!again)
       kill(child, note.number);
   }
 }

@@ -12,6 +12,8 @@
 #include <new>
 #include <stdexcept>
 
+#include <unistd.h>
+
 namespace dasgd {
 namespace cli {
 
@@ -41,12 +43,15 @@ std::string ErrorText(const std::exception& e)
 }
 
 RankOutput::RankOutput(const size_t rank) :
-    out(rank == 0 ? nullptr : std::cout.rdbuf()),
+    out(std::cout.rdbuf()),
     error(std::cerr.rdbuf()),
-    recorder(rank == 0 ? error : nullptr)
+    plainOut(out),
+    plainError(error),
+    shownOut(Colours(STDOUT_FILENO) ? out : &plainOut),
+    shownError(Colours(STDERR_FILENO) ? error : &plainError),
+    recorder(rank == 0 ? shownError : nullptr)
 {
-  if (out)
-    std::cout.rdbuf(nullptr);
+  std::cout.rdbuf(rank == 0 ? shownOut : nullptr);
   std::cerr.rdbuf(&recorder);
   Current() = this;
 }
@@ -54,17 +59,14 @@ RankOutput::RankOutput(const size_t rank) :
 RankOutput::~RankOutput()
 {
   Current() = nullptr;
-  if (out)
-    std::cout.rdbuf(out);
+  std::cout.rdbuf(out);
   std::cerr.rdbuf(error);
 }
 
 void RankOutput::TakeOver()
 {
-  if (out)
-    std::cout.rdbuf(out);
-  out = nullptr;
-  recorder.target = error;
+  std::cout.rdbuf(shownOut);
+  recorder.target = shownError;
 }
 
 RankOutput*& RankOutput::Current()
@@ -95,6 +97,26 @@ bool RankOutput::Printed(const std::string& text) const
   const bool named = text.compare(0, name.size(), name) == 0;
   return recorder.kept.find(named ? text.substr(name.size()) : text) !=
       std::string::npos;
+}
+
+int RankOutput::Plain::overflow(const int c)
+{
+  const char letter = char(c);
+  return c == traits_type::eof() || xsputn(&letter, 1) == 1 ? c :
+      traits_type::eof();
+}
+
+std::streamsize RankOutput::Plain::xsputn(const char* text,
+                                          const std::streamsize length)
+{
+  for (std::streamsize i = 0; i < length; ++i)
+  {
+    const bool before = code;
+    code = (code || text[i] == '\033') && text[i] != 'm';
+    if (!before && !code && target->sputc(text[i]) == traits_type::eof())
+      return i;
+  }
+  return length;
 }
 
 int RankOutput::Recorder::overflow(const int c)

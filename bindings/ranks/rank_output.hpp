@@ -30,7 +30,7 @@ std::string ErrorText(const std::exception& e);
  * Redirects std::cout and std::cerr while it exists.  On ranks other than 0,
  * std::cout is dropped, and std::cerr is kept for the case that they fail.  On
  * rank 0 both are printed, and errors are remembered so that none is printed
- * twice.
+ * twice.  Colours are for terminals only.
  */
 class RankOutput
 {
@@ -70,8 +70,27 @@ class RankOutput
     std::string kept;
   };
 
+  //! Leaves out the codes for colours, which mlpack writes everywhere.
+  struct Plain : std::streambuf
+  {
+    explicit Plain(std::streambuf* target) : target(target) { }
+
+    int overflow(const int c) override;
+    std::streamsize xsputn(const char* text,
+                           const std::streamsize length) override;
+    int sync() override { return target->pubsync(); }
+
+    std::streambuf* target;
+    //! In a code?
+    bool code = false;
+  };
+
   std::streambuf* out;
   std::streambuf* error;
+  Plain plainOut, plainError;
+  //! Where rank 0 prints: the streams themselves if they are terminals.
+  std::streambuf* shownOut;
+  std::streambuf* shownError;
   Recorder recorder;
 };
 

@@ -29,11 +29,11 @@ int ReceiveSignals()
     return -1;
   signalPipe = ends[1];
   struct sigaction note = { };
-  note.sa_flags = SA_SIGINFO | SA_RESTART | SA_NOCLDSTOP;
-  note.sa_sigaction = [](const int number, siginfo_t* info, void*)
+  note.sa_flags = SA_RESTART | SA_NOCLDSTOP;
+  note.sa_handler = [](const int number)
   {
     const int before = errno;
-    const SignalNote come = { number, info->si_code == SI_KERNEL };
+    const SignalNote come = { number };
     // If the pipe is full, it holds enough of them.
     if (write(int(signalPipe), &come, sizeof(come)) < 0)
       errno = before;

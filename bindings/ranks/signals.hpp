@@ -16,8 +16,6 @@ namespace cli {
 struct SignalNote
 {
   int number;
-  //! From the terminal: then mpirun, in the same group, has got it as well.
-  bool terminal;
 };
 
 //! Let signals come through a pipe.

@@ -4,6 +4,7 @@
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
 #include "terminal.hpp"
+#include "job_channel.hpp"
 #include "ranks.hpp"
 
 #include <cstdlib>
@@ -18,9 +19,18 @@ namespace cli {
 
 namespace {
 
-//! Under mpirun standard error is a pipe to mpirun: where that writes to.
-std::string ParentStandardError()
-{ return "/proc/" + std::to_string(getppid()) + "/fd/2"; }
+//! Where mpirun's own stream is, to which it passes that of this rank on.
+std::string ParentStream(const int file)
+{ return "/proc/" + std::to_string(getppid()) + "/fd/" + std::to_string(file); }
+
+bool ParentOnTerminal(const int file)
+{
+  char target[256];
+  const ssize_t length = readlink(ParentStream(file).c_str(), target,
+      sizeof(target));
+  const std::string name(target, length > 0 ? size_t(length) : 0);
+  return name.rfind("/dev/pts/", 0) == 0 || name.rfind("/dev/tty", 0) == 0;
+}
 
 } // namespace
 
@@ -28,12 +38,14 @@ bool OnTerminal()
 {
   if (isatty(STDERR_FILENO) || std::getenv("DASGD_TERMINAL"))
     return true;
-  char target[256];
-  const ssize_t length = readlink(ParentStandardError().c_str(), target,
-      sizeof(target));
-  const std::string name(target, length > 0 ? size_t(length) : 0);
-  return Launched() && (name.rfind("/dev/pts/", 0) == 0 ||
-      name.rfind("/dev/tty", 0) == 0);
+  return Launched() && ParentOnTerminal(STDERR_FILENO);
+}
+
+bool Colours(const int file)
+{
+  // Open MPI gives a rank something like a terminal, whatever it has itself.
+  return isatty(file) && !std::getenv("NO_COLOR") && (!Launched() ||
+      JobChannel::Get().Connected() || ParentOnTerminal(file));
 }
 
 size_t TerminalColumns()
@@ -41,7 +53,7 @@ size_t TerminalColumns()
   winsize size = { };
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     return size.ws_col;
-  const int terminal = Launched() ? open(ParentStandardError().c_str(),
+  const int terminal = Launched() ? open(ParentStream(STDERR_FILENO).c_str(),
       O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC) : -1;
   if (terminal >= 0)
   {

@@ -17,6 +17,9 @@ namespace cli {
 //! Does standard error end up on a terminal?
 bool OnTerminal();
 
+//! Is what is written to a file seen in colours?  Not if NO_COLOR is set.
+bool Colours(const int file);
+
 //! Columns of that terminal; 80 if they are not known.
 size_t TerminalColumns();
 

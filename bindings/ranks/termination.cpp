@@ -125,10 +125,11 @@ void TerminationNotice::Watch()
   while (!changed.wait_for(lock, often, [this]() { return over; }))
   {
     since += (StopSignals::Come() != 0);
-    if (since >= endAfter && StopSignals::Come() == SIGTERM)
+    const int come = StopSignals::Come();
+    if (since >= endAfter && (come == SIGTERM || come == SIGINT))
     {
-      std::signal(SIGTERM, SIG_DFL);
-      raise(SIGTERM);
+      std::signal(come, SIG_DFL);
+      raise(come);
     }
     struct stat status;
     if (since != tellAfter || stat(checkpointPath, &status) != 0)

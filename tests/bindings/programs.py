@@ -398,7 +398,7 @@ def make_data():
         write(data("semicolons.csv"), text_of(rows, ";"))
         write(data("decimal_commas.csv"), text_of(rows, ";").replace(".", ","))
         write(data("bom.csv"), b"\xef\xbb\xbf" + text_of(rows).encode())
-        write(data("binary.csv"), gzip.compress(text_of(rows).encode()))
+        write(data("binary.csv"), bytes(range(256)) * 20)
         write(data("one_two.csv"), text_of([x + 1] for x in two))
         write(data("no_number_labels.csv"),
               text_of([x] for x in two[:-1] + ["7A"]))
@@ -787,7 +787,7 @@ def idx_everywhere(folder):
                           seed=3)
             if program == LR:
                 result = run([str(x) for x in [our(program)] + words], folder)
-                expect(result.status == 1 and "from 0 to 1" in result.err,
+                expect(result.status == 1 and "10 classes" in result.err,
                        "labels of IDX files that are read", result)
                 continue
             well([our(program)] + words, folder)
@@ -914,13 +914,13 @@ def version(folder):
 
 
 def info(folder):
-    entry = well([our(LR), "--info", "training"], folder)
-    expect(entry.out.startswith("  --training_file (-t) [2-d matrix file]") and
+    entry = well([our(LR), "--info", "training_file"], folder)
+    expect(entry.out.startswith("  --training_file (-t) [string]") and
            "Training data" in entry.out and "--labels" not in entry.out,
            "the description of --training_file alone", entry)
-    for asked in ("training_file", "t", "--training_file"):
+    for asked in ("t", "--training_file"):
         other = well([our(LR), "--info=" + asked], folder)
-        expect(other.out == entry.out, "the same as of 'training'", other,
+        expect(other.out == entry.out, "the same as of 'training_file'", other,
                entry)
     default = well([our(LR), "--info", "b"], folder)
     expect("--batch_size (-b) [int] " in default.out and "Default value 32." in
@@ -934,8 +934,9 @@ def verbose(folder):
     for line in ("Execution parameters:", "Program timers:",
                  "  total_time: ", "  logistic_regression_optimization: ",
                  "  loading_data: ", "  saving_data: ", "  batch_size: 16",
-                 "  training: '%s' (%dx49 matrix)" % (data("train.csv"),
-                                                      TRAIN),
+                 "  training_file: %s" % data("train.csv"),
+                 "read '%s': %d points of 49 columns" % (data("train.csv"),
+                                                         TRAIN),
                  "  output_model: 'model.bin'"):
         expect(text.count(line) == 1, "'%s', once" % line, result)
     expect("[INFO ]" in text, "mlpack's [INFO ]", result)
@@ -946,19 +947,19 @@ def verbose(folder):
 
 def aliases(folder):
     pairs = {
-        LR: "t=training_file l=labels_file L=lambda=2 M=output_model_file "
+        LR: "t=training_file l=labels_file r=lambda=2 M=output_model_file "
             "T=test_file P=predictions_file p=probabilities_file "
-            "d=decision_boundary=0.4 s=step_size=0.1 b=batch_size=8 "
+            "L=test_labels_file d=decision_boundary=0.4 s=step_size=0.1 b=batch_size=8 "
             "e=tolerance=0.1 u=update=momentum g=topology=ring E=epochs=2 "
             "R=ranks=1 a=print_training_accuracy",
         SOFTMAX: "t=training_file l=labels_file r=lambda=0.01 "
-            "M=output_model_file T=test_file p=predictions_file "
-            "P=probabilities_file c=number_of_classes=10 N=no_intercept "
+            "M=output_model_file T=test_file P=predictions_file "
+            "p=probabilities_file c=number_of_classes=10 N=no_intercept "
             "L=test_labels_file s=step_size=0.1 n=max_iterations=4000",
         SVM: "t=training_file l=labels_file r=lambda=0.01 d=delta=0.5 "
             "c=num_classes=10 N=no_intercept M=output_model_file T=test_file "
             "P=predictions_file p=probabilities_file L=test_labels_file "
-            "a=step_size=0.1 s=seed=9 n=max_iterations=4000",
+            "s=step_size=0.1 n=max_iterations=4000",
         FFN: "t=training_file l=labels_file T=test_file L=test_labels_file "
             "M=output_model_file P=predictions_file p=probabilities_file "
             "s=step_size=0.1 n=max_iterations=4000 i=input_shape=7x7x1"}
@@ -976,8 +977,7 @@ def aliases(folder):
                 alias, name, *value = pair.split("=")
                 command.append("--" + name if long else "-" + alias)
                 command += value or ([values[name]] if name in values else [])
-            if program != SVM:
-                command += ["--seed", 9]
+            command += ["--seed", 9]
             if program == FFN:
                 command += ["--layers" if long else "-y",
                             "linear:10 logsoftmax"]
@@ -1153,25 +1153,23 @@ mistake("label_count_ffn", FFN,
         str(TRAIN - 1))
 mistake("test_label_count_lr", LR,
         lambda: given(LR, test_labels_file=data("three.csv")),
-        "'--test_labels_file'", "'--test_file (-T)'", str(TRAIN), str(TEST))
+        "'--test_labels_file (-L)'", "'--test_file (-T)'", str(TRAIN),
+        str(TEST))
 mistake("test_label_count", SOFTMAX,
         lambda: given(SOFTMAX, test_labels_file=data("three.csv")),
         "'--test_labels_file (-L)'", "'--test_file (-T)'", str(TRAIN),
         str(TEST))
 mistake("label_range", LR, lambda: given(LR, labels_file=data("three.csv")),
-        "'--labels_file (-l)'", "from 0 to 1", "row %d there is 2" % TRAIN,
+        "'--labels_file (-l)'", "3 classes ('0', ..., '2')",
         "mlpack_dasgd_softmax_regression")
 mistake("label_range_softmax", SOFTMAX,
         lambda: given(SOFTMAX, number_of_classes=5), "'--labels_file (-l)'",
-        "from 0 to 4", "'--number_of_classes (-c)'")
+        "10 classes", "'--number_of_classes (-c)'")
 mistake("label_range_svm", SVM, lambda: given(SVM, num_classes=5),
         "'--num_classes (-c)'", "(5)", "10 different labels")
 mistake("label_range_ffn", FFN,
         lambda: given(FFN, layers="linear:5 logsoftmax"),
-        "'--labels_file (-l)'", "from 0 to 4", "5 outputs")
-mistake("test_label_range_ffn", FFN, lambda: given(
-        FFN, test_labels_file=data("twelve.csv")), "'--test_labels_file (-L)'",
-        "from 0 to 9", "row %d there is 12" % TEST)
+        "'--labels_file (-l)'", "10 classes", "5 outputs")
 mistake("negative_label", LR,
         lambda: given(LR, labels_file=data("negative.csv")),
         "'--labels_file (-l)'", "-1")
@@ -1181,7 +1179,7 @@ mistake("half_label_ffn", FFN, lambda: given(FFN,
         labels_file=data("half.csv")), "'--labels_file (-l)'", "0.5")
 mistake("half_label_column", LR, lambda: given(
         LR, training_file=data("half_column.csv"), labels_file=None),
-        "'--training_file (-t)'", "0.5", "row %d" % TRAIN)
+        "'--training_file (-t)'", "0.5")
 mistake("topology", LR, lambda: given(LR, topology="star"),
         "'--topology (-g)'", "(star)")
 mistake("topology_of_other_size", LR, lambda: given(LR, topology="mesh:3x3"),
@@ -1274,7 +1272,7 @@ mistake("batch_size", LR, lambda: given(LR, batch_size=-5),
 mistake("batch_size_zero", FFN, lambda: given(FFN, batch_size=0),
         "'--batch_size (-b)'", "(0)")
 mistake("step_size", SVM, lambda: given(SVM, step_size="-0.1"),
-        "'--step_size (-a)'", "-0.1")
+        "'--step_size (-s)'", "-0.1")
 mistake("lambda", SOFTMAX, lambda: given(SOFTMAX, **{"lambda": "-1"}),
         "'--lambda (-r)'", "-1")
 mistake("update", LR, lambda: given(LR, update="adagrad"), "'--update (-u)'",
@@ -1302,7 +1300,8 @@ mistake("model_dimensions", LR, lambda: given(
         test_file=None, predictions_file=None), "'--input_model_file (-m)'",
         "49", "40")
 mistake("nan", LR, lambda: given(LR, training_file=data("nan.csv")),
-        "'--training_file (-t)'", "row 5, column 3")
+        "'--training_file (-t)'", "line 5, column 3 is 'nan'",
+        "1 of %d lines" % TRAIN, "'--drop_incomplete'")
 mistake("inf_ffn", FFN, lambda: given(FFN, training_file=data("inf.csv")),
         "'--training_file (-t)'", "row 5, column 3")
 mistake("words", LR, lambda: given(LR, training_file=data("words.csv")),
@@ -1319,19 +1318,16 @@ for number_, word_ in enumerate(NO_NUMBERS):
                     ranks=(1, 2) if number_ == 0 else (1,))
 mistake("no_number_labels", LR, lambda: given(
         LR, labels_file=data("no_number_labels.csv")), "'--labels_file (-l)'",
-        "line %d, column 1" % TRAIN, "'7A'", ranks=(1,))
+        "3 classes ('0', ..., '7A')", ranks=(1,))
 mistake("decimal_commas", SOFTMAX, lambda: given(
         SOFTMAX, training_file=data("decimal_commas.csv")),
         "line 1, column 1", "decimal points", ranks=(1,))
 mistake("binary_text", FFN, lambda: given(
         FFN, training_file=data("binary.csv")), "'--training_file (-t)'",
         "no text", "another kind", ranks=(1,))
-mistake("one_and_two", LR, lambda: given(LR, labels_file=data("one_two.csv")),
-        "'--labels_file (-l)'", "are 1 to 2", "must be 0 to 1", "subtract 1",
-        ranks=(1,))
-mistake("one_and_two_softmax", SOFTMAX, lambda: given(
-        SOFTMAX, labels_file=data("one_two.csv")), "are 1 to 2",
-        "must be 0 to 1", "subtract 1", ranks=(1,))
+mistake("label_column", LR, lambda: given(
+        LR, labels_file=None, label_column="kind"), "'--training_file (-t)'",
+        "no column 'kind'", "'--label_column'", "there are 49", ranks=(1,))
 mistake("quotes", FFN, lambda: given(FFN, layers=None) + [
         "--layers", "linear:10", "logsoftmax"], "--layers takes one value",
         "quotes", ranks=(1,))
@@ -1426,6 +1422,362 @@ case("mistake/ranks/--ranks", "with --ranks, too, a mistake is told once",
 
 
 #
+# Data as people have it.
+#
+
+KINDS = ("bag", "boot", "coat")
+
+
+def flowers(count, seed):
+    """Points of four numbers, the first of them large, with a word each."""
+    chance = random.Random(seed)
+    rows = []
+    for _ in range(count):
+        kind = chance.randrange(3)
+        rows.append([round(chance.gauss(mean, 0.25), 3) for mean in (
+            (5, 3.4, 1.4, 0.2), (5.9, 2.7, 4.2, 1.3), (6.6, 3, 5.5, 2))[kind]] +
+            [KINDS[kind]])
+    return rows
+
+
+HEADER = ["length", "width", "petal length", "petal width", "kind"]
+
+
+def people_program(program):
+    """A program, for these points, and how many kinds it can tell."""
+    return [our(program), "--seed", 1, "--epochs", 30, "--step_size", 0.1] + (
+        ["--layers", "linear:8 relu linear:3 logsoftmax"]
+        if program == FFN else [])
+
+
+def npy_of(kind, shape, values):
+    """An array as numpy.save() writes it."""
+    head = "{'descr': '<%s', 'fortran_order': False, 'shape': %s, }" % (
+        {"d": "f8", "q": "i8"}[kind], shape)
+    head = head.ljust(117) + "\n"
+    return b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + \
+        head.encode() + struct.pack("<%d%s" % (len(values), kind), *values)
+
+
+def words_case(program):
+    def action(folder):
+        rows, tests = flowers(400, 1), flowers(200, 2)
+        if program == LR:
+            rows = [row for row in rows if row[-1] != "coat"]
+            tests = [row for row in tests if row[-1] != "coat"]
+        write(os.path.join(folder, "train.csv"), text_of([HEADER] + rows))
+        # In another order, as the header says.
+        write(os.path.join(folder, "test.csv"),
+              text_of(row[::-1] for row in [HEADER] + tests))
+        write(os.path.join(folder, "bare.csv"),
+              text_of(row[:-1] for row in tests))
+        notes = []
+        for ranks in (1, 2):
+            trained = well(people_program(program) + [
+                "--ranks", ranks, "--training_file", "train.csv", "--test_file",
+                "test.csv", "--standardize", "--output_model_file", "model.bin",
+                "--predictions_file", "p.csv"], folder)
+            expect(re.search(r"test accuracy 9\d|test accuracy 100",
+                             trained.out) and re.search(
+                r"\n +bag +boot", trained.out), "an accuracy of 90 % or more, "
+                "and a table with names", trained)
+            predicted = content(folder, "p.csv").decode().split()
+            right = sum(one == row[-1] for one, row in zip(predicted, tests))
+            expect("(%d of %d)" % (right, len(tests)) in trained.out,
+                   "predictions in words, as good as is said", trained)
+            # The model, alone, with points that have neither names nor labels.
+            for launch in ([], mpi(2)):
+                again = well(launch + [
+                    our(program), "--input_model_file", "model.bin",
+                    "--test_file", "bare.csv", "--predictions_file", "q.csv"],
+                    folder)
+                expect(content(folder, "q.csv") == content(folder, "p.csv"),
+                       "the same predictions", again)
+            notes.append("%.3f" % (right / len(tests)))
+        # Names belong to one model; one without any leaves none behind.
+        os.rename(os.path.join(folder, "model.bin.names"),
+                  os.path.join(folder, "names"))
+        well([our(program)] + given(program, test_file=None,
+                                    predictions_file=None, report_file=None,
+                                    trace_file=None), folder)
+        os.rename(os.path.join(folder, "names"),
+                  os.path.join(folder, "model.bin.names"))
+        refused(folder, [our(program), "--input_model_file", "model.bin",
+                         "--test_file", data("test.csv"), "--predictions_file",
+                         "r.csv"], ["'model.bin.names'", "another model"])
+        well([our(program)] + given(program, test_file=None,
+                                    predictions_file=None, report_file=None,
+                                    trace_file=None), folder)
+        expect("model.bin.names" not in tree(folder), "no names of another "
+               "model, not %s" % tree(folder))
+        return ", ".join(notes)
+    return action
+
+
+for program_ in PROGRAMS:
+    case("data/words/" + program_[len("mlpack_dasgd_"):], "a header and words "
+         "for labels are read, and predictions are words",
+         words_case(program_), light=True)
+
+
+def label_numbers(folder):
+    """Labels 1 to 3, and -1 and 1, are told by their numbers."""
+    for program in PROGRAMS:
+        for names in ((-1, 1),) + (((1, 2, 3),) if program != LR else ()):
+            points = [row for row in flowers(300, 1)
+                      if KINDS.index(row[-1]) < len(names)]
+            for row in points:
+                row[-1] = names[KINDS.index(row[-1])]
+            write(os.path.join(folder, "train.csv"), text_of(points))
+            write(os.path.join(folder, "first.csv"),
+                  text_of([row[-1]] + row[:-1] for row in [HEADER] + points))
+            for words in (["--training_file", "train.csv", "--test_file",
+                           "train.csv"],
+                          ["--training_file", "first.csv", "--test_file",
+                           "first.csv", "--label_column", "kind"],
+                          ["--training_file", "first.csv", "--test_file",
+                           "first.csv", "--label_column", "1"]):
+                result = well(people_program(program) + words + [
+                    "--standardize", "--output_model_file", "model.bin",
+                    "--predictions_file", "p.csv"], folder)
+                right = sum(one == row[-1] for one, row in
+                            zip(numbers(folder, "p.csv"), points))
+                expect("(%d of %d)" % (right, len(points)) in result.out and
+                       right > 0.9 * len(points), "predictions by the numbers "
+                       "in the file", result)
+
+
+case("data/label_numbers", "labels need not be numbered from 0",
+     label_numbers, light=True)
+
+
+def incomplete(folder):
+    rows = flowers(200, 1)
+    for number, (row, column, missing) in enumerate((
+            (3, 2, "NA"), (7, 0, ""), (9, 4, "?"), (9, 1, "nan"))):
+        rows[row][column] = missing
+    write(os.path.join(folder, "bad.csv"), text_of([HEADER] + rows))
+    words = ["--training_file", "bad.csv", "--output_model_file", "model.bin"]
+    refused(folder, people_program(SOFTMAX) + words, [
+        "3 of 200 lines", "'bad.csv'", "line 5, column 3 ('petal length') is "
+        "'NA'", "'--drop_incomplete'"])
+    result = well(people_program(SOFTMAX) + words + ["--drop_incomplete"],
+                  folder)
+    expect("3 of 200 lines" in result.out + result.err, "how many are left out",
+           result)
+    model = content(folder, "model.bin")
+    write(os.path.join(folder, "good.csv"), text_of(
+        [HEADER] + [row for i, row in enumerate(rows) if i not in (3, 7, 9)]))
+    words[1] = "good.csv"
+    well(people_program(SOFTMAX) + words, folder)
+    expect(content(folder, "model.bin") == model, "the model of the others",
+           result)
+
+
+case("data/incomplete", "missing values are counted, and left out if so asked",
+     incomplete, light=True)
+
+
+def formats(folder):
+    """The same points in all formats give the same model."""
+    rows = flowers(300, 1)
+    for row in rows:
+        row[-1] = KINDS.index(row[-1])
+    text = text_of([HEADER] + rows)
+    write(os.path.join(folder, "a.csv"), text)
+    write(os.path.join(folder, "b.csv.gz"), gzip.compress(text.encode()))
+    write(os.path.join(folder, "c.tsv"), text_of([HEADER] + rows, "\t"))
+    write(os.path.join(folder, "d.npy"), npy_of(
+        "d", (len(rows), 5), [float(x) for row in rows for x in row]))
+    write(os.path.join(folder, "e.npy"), npy_of(
+        "d", (len(rows), 4), [float(x) for row in rows for x in row[:-1]]))
+    write(os.path.join(folder, "labels.npy"), npy_of(
+        "q", (len(rows),), [row[-1] for row in rows]))
+    head = "@relation flowers\n" + "".join(
+        "@attribute '%s' %s\n" % (name, "numeric" if name != "kind" else
+                                 "{0,1,2}") for name in HEADER) + "@data\n"
+    write(os.path.join(folder, "f.arff"), head + text_of(rows))
+    # As R writes it: the numbers of lines in a column without a name.
+    write(os.path.join(folder, "g.csv"), text_of(
+        [['"%s"' % word for word in [""] + HEADER]] +
+        [['"%d"' % (i + 1)] + row for i, row in enumerate(rows)]))
+    models = {}
+    for name in ("a.csv", "b.csv.gz", "c.tsv", "d.npy", "e.npy", "f.arff",
+                 "g.csv"):
+        result = well(people_program(SOFTMAX) + [
+            "--training_file", name, "--output_model_file", "model.bin"] +
+            (["--labels_file", "labels.npy"] if name[0] == "e" else []), folder)
+        models[name] = content(folder, "model.bin")
+        expect(models[name] == models["a.csv"], "the model of a.csv", result)
+    # Words in columns of points.
+    for row in rows:
+        row[1] = "wide" if row[1] > 3 else "narrow"
+    write(os.path.join(folder, "a.csv"), text_of([HEADER] + rows))
+    write(os.path.join(folder, "f.arff"), head.replace(
+        "'width' numeric", "'width' {narrow, wide}") + text_of(rows))
+    for name in ("a.csv", "f.arff"):
+        result = well(people_program(SOFTMAX) + [
+            "--training_file", name, "--test_file", name,
+            "--output_model_file", "model.bin"], folder)
+        models[name] = content(folder, "model.bin")
+        expect(models[name] == models["a.csv"] and re.search(
+            r"accuracy (9\d|100)", result.out), "a good model, the same of "
+            "both", result)
+    rows[7][1] = "huge"
+    write(os.path.join(folder, "test.csv"), text_of([HEADER] + rows))
+    result = well([our(SOFTMAX), "--input_model_file", "model.bin",
+                   "--test_file", "test.csv"], folder)
+    expect("'huge', which the model was not trained with" in
+           result.out + result.err, "a warning of a word", result)
+
+
+case("data/formats", "CSV with gzip, TSV, NumPy's arrays and ARFF are the same "
+     "to a training", formats, light=True)
+
+
+def shards_of_words(folder):
+    """No rank has all classes."""
+    rows = flowers(300, 1)
+    for rank, kinds in enumerate((KINDS[:2], KINDS[1:])):
+        write(os.path.join(folder, "part_%d.csv" % rank), text_of(
+            [HEADER] + [row for row in rows if row[-1] in kinds]))
+    write(os.path.join(folder, "test.csv"), text_of([HEADER] + rows))
+    result = well(people_program(SOFTMAX) + [
+        "--ranks", 2, "--sharded", "--training_file", "part_{rank}.csv",
+        "--test_file", "test.csv", "--standardize", "--output_model_file",
+        "model.bin"], folder)
+    expect(re.search(r"accuracy (9\d|8[5-9])", result.out), "a model of all "
+           "three", result)
+
+
+case("data/shards", "shards may have different classes", shards_of_words,
+     light=True)
+
+
+def standardized(folder):
+    """Columns of very different scales."""
+    notes = []
+    for program in PROGRAMS:
+        sets = []
+        for seed in (1, 2):
+            rows = [[row[0] * 1e5, row[1] * 1e-3] + row[2:]
+                    for row in flowers(400, seed)
+                    if program != LR or row[-1] != "coat"]
+            for row in rows:
+                row[-1] = KINDS.index(row[-1])
+            sets.append(rows)
+        write(os.path.join(folder, "train.csv"), text_of(sets[0]))
+        write(os.path.join(folder, "test.csv"),
+              text_of(row[:-1] for row in sets[1]))
+        write(os.path.join(folder, "labels.csv"),
+              text_of(row[-1:] for row in sets[1]))
+        words = people_program(program) + ["--training_file", "train.csv"]
+        told = run(words + ["--output_model_file", "model.bin"], folder)
+        expect("differ in scale by 10^8" in told.out + told.err and
+               "try --standardize" in told.out + told.err,
+               "what is wrong with the columns", told)
+        if program == SOFTMAX:
+            refused(folder, words + ["--output_model_file", "m.bin"],
+                    ["diverged", "column 1 goes to", "try --standardize"])
+        tests = ["--test_file", "test.csv", "--predictions_file", "p.csv"]
+        result = well(words + tests + [
+            "--standardize", "--test_labels_file", "labels.csv",
+            "--output_model_file", "model.bin"], folder)
+        accuracy = float(re.search(r"accuracy (\S+) %", result.out).group(1))
+        notes.append("%.1f %%" % accuracy)
+        expect(accuracy > 90, "an accuracy of more than 90 %", result)
+        expected = content(folder, "p.csv")
+        # The model holds for data as it is, in mlpack's own program as well,
+        # and when it is trained further.
+        if program in STOCK:
+            own = well([stock(program), "--input_model_file", "model.bin"] +
+                       tests, folder)
+            expect([float(x) for x in content(folder, "p.csv").split()] ==
+                   [float(x) for x in expected.split()],
+                   "mlpack's own predictions", own)
+        if program != SOFTMAX:
+            more = well([our(program), "--input_model_file", "model.bin",
+                         "--training_file", "train.csv", "--standardize",
+                         "--step_size", 1e-12, "--max_iterations", 400,
+                         "--output_model_file", "more.bin"] + tests, folder)
+            expect(content(folder, "p.csv") == expected, "the same, trained "
+                   "further by next to nothing", more)
+    refused(folder, [our(FFN)] + given(
+        FFN, standardize=True, input_shape="7x7x1",
+        layers="conv:4x3x3 linear:10 logsoftmax"), ["'--standardize'",
+        "'Convolution'"])
+    return ", ".join(notes)
+
+
+case("data/standardize", "--standardize trains where scales differ, and the "
+     "model holds for the data as it is", standardized, light=True)
+
+
+def defaults(folder):
+    """How long, unless told otherwise; and why it stopped."""
+    for ranks in (1, 2):
+        result = well([our(SOFTMAX)] + given(SOFTMAX, epochs=None, ranks=ranks,
+                                             tolerance=-1), folder)
+        report = json.loads(content(folder, "report.json"))
+        expect(report["points"] == 100000 and re.search(
+            r"stopped after 50 epochs, as the last one made the loss \S+ % "
+            r"(smaller|larger); mean loss \S+; --epochs 150 goes on",
+            result.out), "100,000 points, and a line on it", result)
+    write(os.path.join(folder, "many.csv"), text_of(
+        [[i % 7, i % 3]] for i in ()) + "".join(
+            "%d,%d,%d\n" % (i % 7, i % 3, i % 2) for i in range(12000)))
+    result = well([our(LR), "--training_file", "many.csv", "--tolerance", -1,
+                   "--report_file", "report.json"], folder)
+    expect(json.loads(content(folder, "report.json"))["points"] == 120000 and
+           "stopped after 10 epochs, as the last one" in result.out,
+           "10 epochs of many points that teach nothing", result)
+    result = well([our(LR)] + given(LR, epochs=9, tolerance=1e9), folder)
+    expect(re.search(r"stopped after \d epochs?, as the last one changed the "
+                     r"objective by less than --tolerance 1e\+09", result.out),
+           "why it stopped early", result)
+    result = well([our(LR)] + given(LR, epochs=2), folder)
+    expect(result.out == "", "nothing if that was asked for", result)
+
+
+case("defaults", "training stops by default when an epoch gains little, "
+     "and says so", defaults, light=True)
+
+
+def colours(folder):
+    """Only for terminals, and only if wanted."""
+    command = [our(LR)] + given(LR, training_file="absent.csv")
+    for words in (command, mpi(2) + command, command + ["--ranks", 2]):
+        result = run(words, folder)
+        expect("[FATAL]" in result.err and "\033" not in result.err,
+               "no codes in a pipe", result)
+    for words in ([], mpi(2)):
+        result = well(words + [our(LR)] + given(LR) + ["--verbose"], folder)
+        expect("[INFO ]" in result.out and "\033" not in result.out,
+               "no codes in a pipe", result)
+    expect("\033[" in on_terminal(command, folder).err, "colours on a terminal")
+    shown = on_terminal(["env", "NO_COLOR=1"] + command, folder)
+    expect("\033" not in shown.err, "none with NO_COLOR", shown)
+
+
+case("colours", "colours are for terminals", colours, light=True)
+
+
+def completion(folder):
+    """As bash asks for it."""
+    for program in PROGRAMS:
+        script = well([our(program), "--bash_completion"], folder).out
+        write(os.path.join(folder, "script"), script)
+        result = well(["bash", "--norc", "-c", ". ./script; COMP_WORDS=(%s "
+                       "--max_); COMP_CWORD=1; _%s; echo ${COMPREPLY[@]}" %
+                       (program, program)], folder)
+        expect(result.out.split() == ["--max_iterations", "--max_ranks"],
+               "both options", result)
+
+
+case("completion", "bash completes options", completion, light=True)
+
+
+#
 # Shards.
 #
 
@@ -1501,7 +1853,7 @@ for program_, labels_ in ((LR, "shard_two_{rank}.csv"),
     shard_mistake("dimensions" + suffix_, program_, ["49 dimensions on rank 0",
                   "40 on rank 1", "'--training_file (-t)'"],
                   training_file="narrow_{rank}.csv", labels_file=labels_)
-shard_mistake("labels", LR, ["rank 1", "'--labels_file (-l)'", "there is 7"],
+shard_mistake("labels", LR, ["'--labels_file (-l)'", "('0', ..., '7')"],
               training_file="shard_{rank}.csv",
               labels_file="bad_two_{rank}.csv")
 shard_mistake("labels_missing", SVM, ["rank 1", "'--labels_file (-l)'",
@@ -2534,6 +2886,23 @@ def job_control(folder):
         finally:
             terminal.close()
     expect(tree(folder) == [], "no file, not %s" % tree(folder))
+    # With a checkpoint, it is as SIGTERM.
+    for ranks in (1, 2):
+        terminal = Terminal(folder)
+        try:
+            terminal.type(" ".join(str(word) for word in checkpointed(
+                1000000, "--progress", "--ranks", ranks)) + "\n")
+            terminal.expect(r"loss \d")
+            terminal.type("\x03")
+            terminal.expect(r"\r\ndasgd: ")
+            last = terminal.expect(r"\r\n")
+            expect("ended by signal 2, Interrupt; the last checkpoint is "
+                   "state.checkpoint" in re.sub(r" after \d+ points", "", last),
+                   "where to go on, not %r" % last)
+            terminal.type("echo status=$?\n")
+            terminal.expect(r"status=75\r\n")
+        finally:
+            terminal.close()
 
 
 case("job_control", "Ctrl-Z stops all ranks, fg goes on with them, Ctrl-C ends "

@@ -1,7 +1,7 @@
 /**
  * @file fuzz_text.cpp
  *
- * Matrices in text files: the input is the file.
+ * Tables in text files: the input is the file.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -20,7 +20,20 @@ std::optional<arma::mat> ReadText(const std::string& text)
 {
   try
   {
-    return TextMatrix(text.data(), text.data() + text.size()).Read();
+    const bool arff = !text.empty() && text[0] == '@';
+    Table table = TextTable(text.data(), text.data() + text.size(),
+        arff).Read(text.size() % 5);
+    for (size_t i = 0; i < table.columns.size(); ++i)
+    {
+      const double words = double(table.columns[i].words.size());
+      for (const double value : table.values.row(i))
+      {
+        fuzz::Require(words == 0 || std::isnan(value) || (value >= 0 &&
+            value < words), "a word is one of the column's");
+      }
+    }
+    RequireNumbers(table);
+    return std::move(table.values);
   }
   catch (const std::runtime_error& e)
   {

@@ -34,6 +34,9 @@ for program in mlpack_dasgd_ffn mlpack_dasgd_linear_svm \
   [ -x "$scratch/root/usr/bin/$program" ] || fail "$program is missing"
   find "$scratch/root/usr/share/man/man1" -name "$program.1*" | grep -q . ||
     fail "the manual page of $program is missing"
+  [ "$program" = dasgd_history ] || [ -f \
+      "$scratch/root/usr/share/bash-completion/completions/$program" ] ||
+    fail "the completion of $program is missing"
   # What it needs by itself, not through others; each library's package, as
   # this system has it, must be among the dependencies.
   for library in $(objdump -p "$scratch/root/usr/bin/$program" |

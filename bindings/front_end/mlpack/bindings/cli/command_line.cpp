@@ -27,8 +27,11 @@ std::string SuggestOption(Params& params, const std::string& word)
     // "--trainin" is nearer to "--training" than to "--training_file".
     const Kind& kind = KindOf(params, entry.second);
     known.push_back("--" + Name(kind, entry.second));
-    if (kind.InFile())
-      names["--" + entry.second.name] = known.back();
+    const std::string end = "_file";
+    const std::string& full = known.back();
+    if (full.size() > end.size() && full.compare(full.size() - end.size(),
+        end.size(), end) == 0)
+      names[full.substr(0, full.size() - end.size())] = full;
   }
   for (const auto& name : names)
     known.push_back(name.first);

@@ -199,6 +199,30 @@ std::string ManPage(Params& params, const std::string& version)
   return text;
 }
 
+std::string Completion(Params& params)
+{
+  const std::string program = ProgramName(params.BindingName());
+  std::string options;
+  for (const Group& group : Groups(params))
+  {
+    for (ParamData* data : group.parameters)
+    {
+      const Kind& kind = KindOf(params, *data);
+      if (data->input || kind.InFile())
+        options += (options.empty() ? "--" : " --") + Name(kind, *data);
+    }
+  }
+  return "_" + program + "()\n{\n"
+      "  local word=\"${COMP_WORDS[COMP_CWORD]}\"\n"
+      "  if [[ $word == -* ]]; then\n"
+      "    COMPREPLY=($(compgen -W \"" + options + "\" -- \"$word\"))\n"
+      "  else\n"
+      "    COMPREPLY=($(compgen -f -- \"$word\"))\n"
+      "  fi\n"
+      "}\n"
+      "complete -o filenames -F _" + program + " " + program + "\n";
+}
+
 std::string Markdown(Params& params)
 {
   const std::string program = ProgramName(params.BindingName());

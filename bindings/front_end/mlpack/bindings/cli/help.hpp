@@ -23,6 +23,9 @@ std::string Info(Params& params, const std::string& asked);
 //! The manual page.
 std::string ManPage(Params& params, const std::string& version);
 
+//! A script by which bash completes the names of options.
+std::string Completion(Params& params);
+
 //! A section of a Markdown page, in the form of mlpack's reference.
 std::string Markdown(Params& params);
 

@@ -8,10 +8,12 @@
 
 #include <common/load.hpp>
 #include <common/number.hpp>
+#include <common/params.hpp>
 
 #include <mlpack/core/util/is_std_vector.hpp>
 
 #include <cstdlib>
+#include <fstream>
 
 namespace dasgd {
 namespace cli {
@@ -165,7 +167,12 @@ class MatrixKind : public FiledKind<T>
 
   void Save(ParamData& data, const std::string& path) const override
   {
-    if (!SaveMatrix(path, this->Of(data).value, !data.noTranspose))
+    const T& value = this->Of(data).value;
+    const std::string ending = FileEnding(this->Of(data).path);
+    const bool text = ending == "csv" || ending == "tsv" || ending == "txt";
+    if (text && !ValueNames()[data.name].empty())
+      SaveNamed(path, value, ValueNames()[data.name]);
+    else if (!SaveMatrix(path, value, !data.noTranspose))
       throw std::runtime_error("it cannot be written; is the disk full?");
   }
 
@@ -183,6 +190,25 @@ class MatrixKind : public FiledKind<T>
   }
 
  private:
+  //! Write a name for each value.
+  static void SaveNamed(const std::string& path,
+                        const T& value,
+                        const std::vector<std::string>& names)
+  {
+    std::ofstream file(path, std::ios::binary);
+    for (const auto number : value)
+    {
+      const std::string name = size_t(number) < names.size() ?
+          names[size_t(number)] : std::to_string(size_t(number));
+      // Quotes, where it would be read as several values without.
+      const bool quotes = name.find_first_of(",; \t\"") != std::string::npos;
+      file << (quotes ? "\"" : "") << name << (quotes ? "\"\n" : "\n");
+    }
+    file.close();
+    if (!file)
+      throw std::runtime_error("it cannot be written; is the disk full?");
+  }
+
   //! As the file has it: a point in each row.
   static std::string Shape(const ParamData& data, const T& value)
   {

@@ -142,6 +142,8 @@ void WriteOutputs(Params& params)
       }
       file.Commit();
       ++written;
+      if (kind.HoldsModel() && AfterModel())
+        AfterModel()();
     }
     catch (const WriteError& e)
     {

@@ -139,6 +139,11 @@ void RunBinding(const int argc,
     std::cout << ManPage(params, Version(binding)) << std::flush;
     return;
   }
+  if (argc == 2 && std::string(argv[1]) == "--bash_completion")
+  {
+    std::cout << Completion(params) << std::flush;
+    return;
+  }
   if (argc == 2 && std::string(argv[1]) == "--markdown_page")
   {
     std::cout << Markdown(params) << std::flush;
