@@ -103,6 +103,12 @@ void ReadTensor(pb::TensorProto& tensor, const std::string& folder)
 
 } // namespace
 
+std::string FolderOf(const std::string& path)
+{
+  const size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
 void ReadExternalData(pb::GraphProto& graph, const std::string& folder)
 {
   for (pb::TensorProto& tensor : *graph.mutable_initializer())

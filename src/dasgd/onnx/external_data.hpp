@@ -15,6 +15,9 @@
 namespace dasgd {
 namespace graph {
 
+//! The folder that a file is in.
+std::string FolderOf(const std::string& path);
+
 /**
  * Read values that are in other files into the graph.
  *

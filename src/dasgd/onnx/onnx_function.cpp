@@ -5,6 +5,7 @@
  */
 #include "onnx_function.hpp"
 
+#include "external_data.hpp"
 #include "predictor.hpp"
 #include "scoring.hpp"
 #include "trainer.hpp"
@@ -57,13 +58,6 @@ auto OfFile(const std::string& path, ActionType&& action)
   {
     throw std::runtime_error("Model file '" + path + "': " + e.what());
   }
-}
-
-//! The file's folder, where external data is.
-std::string FolderOf(const std::string& path)
-{
-  const size_t slash = path.find_last_of('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
 using Whole = arma::Mat<arma::s64>;
@@ -244,7 +238,7 @@ class OnnxFunction<MatType>::Implementation
         return graph::Model(ReadFile(modelFile),
             std::is_same_v<ElemType, float> ? graph::pb::TensorProto::FLOAT :
             graph::pb::TensorProto::DOUBLE, options.frozen,
-            { options.output, loss == OnnxLoss::Model }, FolderOf(modelFile));
+            { options.output, loss == OnnxLoss::Model }, graph::FolderOf(modelFile));
       })),
       points(OfFile(modelFile, [&]() { return Ordered(std::move(given)); })),
       pointDims(OfFile(modelFile, [&]()

@@ -220,10 +220,12 @@ Shapes FindShapes(const Model& model, const std::vector<Dims>& dims)
         memory.back().size() * Width(input.type), dims[i].data(),
         dims[i].size(), ONNXTensorElementDataType(input.type)));
     shapes.dims[input.name] = dims[i];
+    shapes.types[input.name] = input.type;
   }
   for (const pb::TensorProto& tensor : model.Graph().initializer())
   {
     shapes.dims[tensor.name()] = DimsOf(tensor);
+    shapes.types[tensor.name()] = tensor.data_type();
     if (!model.Varies(tensor.name()))
       shapes.constants[tensor.name()] = tensor;
   }
@@ -232,7 +234,10 @@ Shapes FindShapes(const Model& model, const std::vector<Dims>& dims)
   {
     if (!values[i].IsTensor())
       throw std::invalid_argument("'" + names[i] + "' is not a tensor");
-    Dims found = values[i].GetTensorTypeAndShapeInfo().GetShape();
+    const auto info = values[i].GetTensorTypeAndShapeInfo();
+    Dims found = info.GetShape();
+    // The runtime numbers types as files do.
+    shapes.types[names[i]] = std::int32_t(info.GetElementType());
     if (!model.Varies(names[i]))
       shapes.constants[names[i]] = ToTensor(values[i], found);
     shapes.dims[names[i]] = std::move(found);

@@ -126,8 +126,8 @@ Trainer<ElemType>& Trainers<ElemType>::For(const size_t batch,
   }
   if (trainers.size() >= Most)
     trainers.pop_back();
-  trainers.emplace_front(model, pointDims, objective, batch, withGradients, threads,
-      seed);
+  trainers.emplace_front(model, pointDims, objective, batch, withGradients,
+      threads, seed);
   return trainers.front();
 }
 

@@ -5,7 +5,7 @@
  */
 #include "training_graph.hpp"
 
-#include "operators.hpp"
+#include "unfold.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -15,9 +15,6 @@ namespace graph {
 
 namespace {
 
-//! The version of operators in which the functions of operators write.
-constexpr std::int64_t OwnOpset = 18;
-
 //! What makes a graph of a model step by step.
 class Differentiation
 {
@@ -25,14 +22,17 @@ class Differentiation
   Differentiation(const Model& model,
                   const Shapes& shapes,
                   const bool withGradients,
-                  const std::uint64_t seed) :
+                  const std::uint64_t seed,
+                  std::vector<std::string>* problems) :
       model(model),
-      shapes(shapes),
+      unfolded(Unfold(model, shapes, problems)),
+      shapes(unfolded.shapes),
       withGradients(withGradients),
-      build(*result.proto.mutable_graph(), model.Type(), Taken(model)),
-      pass{ build, this->shapes, model.Opset(),
-          [&model](const std::string& name) { return model.Active(name); },
-          { }, seed }
+      problems(problems),
+      build(*result.proto.mutable_graph(), model.Type(), Taken()),
+      pass{ build, this->shapes, [this](const std::string& name)
+          { return unfolded.active.count(name) > 0; }, { }, seed },
+      saved(unfolded.steps.size())
   { }
 
   TrainingGraph Make(const Objective& objective)
@@ -49,16 +49,38 @@ class Differentiation
   }
 
  private:
-  static std::set<std::string> Taken(const Model& model)
+  std::set<std::string> Taken() const
   {
     std::set<std::string> taken;
-    for (const pb::TensorProto& tensor : model.Graph().initializer())
-      taken.insert(tensor.name());
+    for (const auto& value : shapes.dims)
+      taken.insert(value.first);
     for (const pb::ValueInfoProto& value : model.Graph().input())
       taken.insert(value.name());
-    for (const pb::NodeProto& node : model.Graph().node())
-      taken.insert(node.output().begin(), node.output().end());
+    for (const pb::TensorProto& tensor : model.Graph().initializer())
+      taken.insert(tensor.name());
+    for (const Step& step : unfolded.steps)
+      taken.insert(step.node.output().begin(), step.node.output().end());
     return taken;
+  }
+
+  //! Do something about a node; where problems are collected, go on after one.
+  template<typename ActionType>
+  bool Try(ActionType&& action)
+  {
+    try
+    {
+      action();
+      return true;
+    }
+    catch (const std::invalid_argument& e)
+    {
+      if (!problems)
+        throw;
+      if (std::find(problems->begin(), problems->end(), e.what()) ==
+          problems->end())
+        problems->push_back(e.what());
+      return false;
+    }
   }
 
   pb::GraphProto& Graph() { return *result.proto.mutable_graph(); }
@@ -104,15 +126,25 @@ class Differentiation
 
   void Forward()
   {
-    const pb::GraphProto& graph = model.Graph();
-    saved.resize(size_t(graph.node_size()));
-    for (int i = 0; i < graph.node_size(); ++i)
+    for (size_t i = 0; i < unfolded.steps.size(); ++i)
     {
-      if (!model.Varies(graph.node(i).output(0)))
-        continue;
-      Context context(graph.node(i), pass, saved[size_t(i)]);
-      OperatorOf(graph.node(i)).forward(context);
+      const Step& step = unfolded.steps[i];
+      Context context(step, pass, saved[i]);
+      Try([&]()
+      {
+        if (!FindOperator(step.node) && !Active(step.node))
+          Same(context);
+        else
+          OperatorOf(step.node).forward(context);
+      });
     }
+  }
+
+  //! Does one of a node's outputs have a gradient?
+  bool Active(const pb::NodeProto& node) const
+  {
+    return std::any_of(node.output().begin(), node.output().end(),
+        [this](const std::string& name) { return pass.needs(name); });
   }
 
   //! The value that a loss is computed of: what an operator that the loss would
@@ -329,14 +361,23 @@ class Differentiation
 
   void Backward()
   {
-    const pb::GraphProto& graph = model.Graph();
-    for (int i = graph.node_size() - 1; i >= 0; --i)
+    for (size_t i = unfolded.steps.size(); i-- > 0; )
     {
-      const pb::NodeProto& node = graph.node(i);
-      if (!model.Active(node.output(0)) || !Combine(node.output(0)))
+      const Step& step = unfolded.steps[i];
+      bool given = false;
+      for (const std::string& name : step.node.output())
+        given = (pass.needs(name) && Combine(name)) || given;
+      if (!given)
         continue;
-      Context context(node, pass, saved[size_t(i)]);
-      OperatorOf(node).backward(context);
+      Context context(step, pass, saved[i]);
+      if (Try([&]() { OperatorOf(step.node).backward(context); }))
+        continue;
+      // Any gradient will do to find what is wrong before this node.
+      for (int k = 0; k < step.node.input_size(); ++k)
+      {
+        if (context.Needs(k))
+          context.Give(k, build.Zeros(context.InDims(k)));
+      }
     }
   }
 
@@ -360,21 +401,20 @@ class Differentiation
       AddOutput(name);
       result.gradients.push_back(name);
     }
-    const pb::GraphProto& graph = model.Graph();
     for (const Statistic& statistic : model.Statistics())
     {
-      for (int i = 0; i < graph.node_size(); ++i)
+      for (size_t i = 0; i < saved.size(); ++i)
       {
-        if (graph.node(i).output(0) != statistic.node ||
-            saved[size_t(i)].size() < 2)
+        if (unfolded.steps[i].node.output(0) != statistic.node ||
+            saved[i].size() < 2)
           continue;
-        result.means.push_back(saved[size_t(i)][0]);
-        result.variances.push_back(saved[size_t(i)][1]);
+        result.means.push_back(saved[i][0]);
+        result.variances.push_back(saved[i][1]);
         AddOutput(result.means.back());
         AddOutput(result.variances.back());
       }
     }
-    if (result.means.size() != model.Statistics().size())
+    if (result.means.size() != model.Statistics().size() && !problems)
     {
       throw std::invalid_argument("the model has a BatchNormalization that "
           "depends neither on points nor on parameters");
@@ -410,8 +450,10 @@ class Differentiation
   }
 
   const Model& model;
-  Shapes shapes;
+  Unfolded unfolded;
+  const Shapes& shapes;
   bool withGradients;
+  std::vector<std::string>* problems;
   TrainingGraph result;
   Builder build;
   Pass pass;
@@ -424,18 +466,43 @@ TrainingGraph MakeTrainingGraph(const Model& model,
                                 const Shapes& shapes,
                                 const Objective& objective,
                                 const bool withGradients,
-                                const std::uint64_t seed)
+                                const std::uint64_t seed,
+                                std::vector<std::string>* problems)
 {
-  return Differentiation(model, shapes, withGradients, seed).Make(objective);
+  return Differentiation(model, shapes, withGradients, seed, problems).
+      Make(objective);
+}
+
+std::vector<std::string> OperatorProblems(const Model& model)
+{
+  std::vector<std::string> problems;
+  for (const pb::NodeProto& node : model.Graph().node())
+  {
+    if (FindOperator(node) || std::none_of(node.output().begin(),
+        node.output().end(), [&](const std::string& name)
+        { return model.Active(name); }))
+      continue;
+    try
+    {
+      OperatorOf(node);
+    }
+    catch (const std::invalid_argument& e)
+    {
+      problems.push_back(e.what());
+    }
+  }
+  return problems;
 }
 
 void CheckOperators(const Model& model)
 {
-  for (const pb::NodeProto& node : model.Graph().node())
-  {
-    if (model.Varies(node.output(0)))
-      OperatorOf(node);
-  }
+  const std::vector<std::string> problems = OperatorProblems(model);
+  if (problems.empty())
+    return;
+  throw std::invalid_argument(problems[0] + (problems.size() > 1 ? ".  " +
+      std::to_string(problems.size() - 1) + " more of its nodes cannot be "
+      "trained; --check (in C++ CheckOnnxModel()) names all" : "") +
+      ".  There are gradients for " + OperatorNames());
 }
 
 size_t OutputsPerPoint(const Model& model,
