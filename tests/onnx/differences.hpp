@@ -31,6 +31,21 @@ MatType Random(const size_t rows,
   return matrix;
 }
 
+//! The message of an exception.
+template<typename ActionType>
+std::string Message(ActionType&& action)
+{
+  try
+  {
+    action();
+  }
+  catch (const std::exception& e)
+  {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
 /**
  * Compare the gradient of a model, trained by the squared error, with central
  * differences.

@@ -15,6 +15,7 @@
 #include <set>
 
 using Catch::Matchers::ContainsSubstring;
+using differences::Message;
 using models::Dims;
 using models::Maker;
 
@@ -33,21 +34,6 @@ dasgd::OnnxFunction<MatType> Classifier(const std::string& bytes,
     labels[i] = i % 3;
   return dasgd::OnnxFunction<MatType>(file.Path(),
       differences::Random<MatType>(inputs, count, -1, 1, 3), labels);
-}
-
-//! The message of an exception.
-template<typename ActionType>
-std::string Message(ActionType&& action)
-{
-  try
-  {
-    action();
-  }
-  catch (const std::exception& e)
-  {
-    return e.what();
-  }
-  return "nothing was thrown";
 }
 
 //! A perceptron that ends in one more operator.
@@ -409,21 +395,13 @@ TEST_CASE("what is wrong with a model or its data is told", "[onnx]")
   CHECK_THAT(changed([](Proto& p)
       { p.mutable_graph()->mutable_initializer(0)->set_data_location(
         models::pb::TensorProto::EXTERNAL); }),
-      ContainsSubstring("in another file"));
+      ContainsSubstring("in a file beside the model"));
   CHECK_THAT(changed([](Proto& p)
       { p.mutable_graph()->mutable_node(0)->set_input(1, "nothing"); }),
       ContainsSubstring("uses 'nothing'"));
   CHECK_THAT(changed([](Proto& p)
       { p.mutable_opset_import(0)->set_version(6); }),
       ContainsSubstring("version 6"));
-  CHECK_THAT(changed([](Proto& p)
-      { p.mutable_graph()->add_input()->set_name("more");
-        p.mutable_graph()->mutable_input(1)->mutable_type()->
-        mutable_tensor_type()->set_elem_type(1);
-        p.mutable_graph()->mutable_input(1)->mutable_type()->
-        mutable_tensor_type()->mutable_shape(); }),
-      ContainsSubstring("2 inputs ('x', 'more')"));
-
   // A model for batches of one point.
   Maker maker({ 2, 3 });
   file.Write(maker.Finish(maker.Add("Reshape", { maker.Add("Mul", { "x",

@@ -5,6 +5,7 @@
  */
 #include "check.hpp"
 
+#include "external_data.hpp"
 #include "model.hpp"
 #include "operators.hpp"
 
@@ -25,7 +26,8 @@ OnnxReport CheckOnnxModel(const std::string& modelFile,
     if (!file || !(bytes << file.rdbuf()))
       throw std::runtime_error("Cannot read '" + modelFile + "'");
     const graph::Model model(bytes.str(), graph::pb::TensorProto::FLOAT,
-        options.frozen);
+        options.frozen, { options.output, false },
+        graph::FolderOf(modelFile));
     for (const graph::Parameter& p : model.Parameters())
       report.parameters.push_back({ p.name, p.dims, p.offset, p.elements });
     for (const graph::pb::NodeProto& node : model.Graph().node())

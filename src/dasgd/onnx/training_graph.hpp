@@ -20,12 +20,14 @@
 namespace dasgd {
 namespace graph {
 
-//! Inputs are the points, all parameters, and labels or responses.
+//! Inputs are the model's, all parameters, and labels or responses.
 struct TrainingGraph
 {
   pb::ModelProto proto;
-  //! The input for labels (whole numbers) or responses.
+  //! The input for labels (whole numbers) or responses, and its dimensions;
+  //! empty if the model computes the loss itself.
   std::string target;
+  Dims targetDims;
   //! The output that is the sum of the losses of all points.
   std::string loss;
   //! Outputs that are gradients, in the order of the model's parameters; empty
@@ -47,7 +49,7 @@ struct TrainingGraph
  */
 TrainingGraph MakeTrainingGraph(const Model& model,
                                 const Shapes& shapes,
-                                const OnnxLoss loss,
+                                const Objective& objective,
                                 const bool withGradients,
                                 const std::uint64_t seed,
                                 std::vector<std::string>* problems = nullptr);
