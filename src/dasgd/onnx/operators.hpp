@@ -144,6 +144,9 @@ void Same(Context& c);
 //! No gradient passes.
 void Nothing(Context& c);
 
+//! The gradient of a padding that repeats numbers; beginnings, then ends.
+void RepeatingPad(Context& c, const std::string& mode, const Dims& pads);
+
 void AddElementwise(std::map<std::string, Operator>& table);
 void AddLinear(std::map<std::string, Operator>& table);
 void AddConvolution(std::map<std::string, Operator>& table);

@@ -228,6 +228,14 @@ void Infer(const pb::NodeProto& node, Shapes& shapes)
   }
   else if (operation == "MatMul")
     dims = Product(node, dims, shapes.Of(node.input(1)));
+  else if (operation == "Gemm")
+  {
+    const Dims& b = shapes.Of(node.input(1));
+    if (dims.size() != 2 || b.size() != 2)
+      throw std::invalid_argument(Describe(node) + ": no matrices");
+    const bool turned = Int(node, "transB", 0) != 0;
+    dims = Product(node, dims, turned ? Dims{ b[1], b[0] } : b);
+  }
   else if (operation == "Concat")
   {
     const size_t axis = Axis(node, Int(node, "axis", 0), dims.size());
