@@ -117,7 +117,7 @@ def main():
     study([*train[:4], *test])
 
     status, output = run("--model_file", path("dense.onnx"), *train,
-                         "--frozen", "w*", "--output_model_file",
+                         "--freeze", "w*", "--output_model_file",
                          path("frozen.onnx"))
     expect(status != 0 and "could be trained" in output,
            "a model without weights to train is refused", output)
