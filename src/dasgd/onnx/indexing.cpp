@@ -45,7 +45,8 @@ void Gather(Context& c)
   const Dims rows{ Together(in, 0, axis), in[axis],
       Together(in, axis + 1, in.size()) };
   const std::int64_t count = std::int64_t(Elements(c.InDims(1), c.In(1)));
-  if (std::int64_t(Elements(c.OutDims(), c.Out())) != rows[0] * count * rows[2])
+  if (Elements(c.OutDims(), c.Out()) != Elements({ rows[0], count, rows[2] },
+      c.Out()))
   {
     c.Refuse(Text(c.OutDims()) + " is not taken from " + Text(in) + " by " +
         Text(c.InDims(1)));
@@ -59,7 +60,8 @@ void Gather(Context& c)
     g = c.build.Add("Transpose", { c.build.Reshape(g, { rows[0], count,
         rows[2] }) }, { { "perm", order } });
   }
-  const std::int64_t width = rows[0] * rows[2];
+  const std::int64_t width = std::int64_t(Elements({ rows[0], rows[2] },
+      c.In(0)));
   const std::string places = c.build.Add("Cast", { c.build.Reshape(c.In(1),
       { count, 1 }) }, { { "to", int(pb::TensorProto::INT64) } });
   std::string sum = c.build.Add("ScatterND", { c.build.Zeros({ rows[1],

@@ -6,6 +6,7 @@
 #include "model.hpp"
 
 #include "external_data.hpp"
+#include "local_functions.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -151,6 +152,7 @@ Model::Model(const std::string& bytes,
   }
   if (!folder.empty())
     ReadExternalData(*proto.mutable_graph(), folder);
+  InlineFunctions(proto);
   CheckGraph();
   ToInferenceForm();
   SeparateStatistics();

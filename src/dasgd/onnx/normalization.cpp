@@ -68,13 +68,14 @@ Normalization NormalizationOf(const Context& c)
     const std::int64_t groups = Int(c.Node(), "num_groups", 0);
     // Before version 21 there is one scale for each group.
     const bool old = c.Opset() < 21;
-    if (rank < 2 || groups < 1 || in[1] % groups != 0)
+    if (rank < 2 || groups < 1 || groups > in[1] || in[1] % groups != 0)
     {
       c.Refuse(std::to_string(groups) + " groups do not divide " + Text(in));
     }
     CheckChannels(c, old ? groups : in[1]);
-    n.together = { in[0], groups, in[0] * groups == 0 ? 0 :
-        std::int64_t(Elements(in, c.In(0))) / (in[0] * groups) };
+    const size_t rows = Elements({ in[0], groups }, c.In(0));
+    n.together = { in[0], groups, rows == 0 ? 0 :
+        std::int64_t(Elements(in, c.In(0)) / rows) };
     n.axes = { 2 };
     if (old)
     {

@@ -6,6 +6,7 @@
 #include "onnx_function.hpp"
 
 #include "external_data.hpp"
+#include "nodes.hpp"
 #include "predictor.hpp"
 #include "scoring.hpp"
 #include "trainer.hpp"
@@ -284,7 +285,7 @@ class OnnxFunction<MatType>::Implementation
     if (objective.loss != OnnxLoss::Model)
       outputs = graph::OutputsPerPoint(model, shapes, 2);
     graph::MakeTrainingGraph(model, shapes, objective, true, options.seed);
-    FindNodes(shapes);
+    nodes = graph::ListNodes(model, shapes);
     for (const graph::Parameter& p : model.Parameters())
       parameters.push_back({ p.name, p.dims, p.offset, p.elements });
     for (const graph::Statistic& statistic : model.Statistics())
@@ -378,28 +379,6 @@ class OnnxFunction<MatType>::Implementation
     objective.ignores = std::find(labels.begin(), labels.end(),
         arma::s64(objective.ignored)) != labels.end();
     trainers.SetObjective(objective);
-  }
-
-  void FindNodes(const graph::Shapes& shapes)
-  {
-    std::map<std::string, size_t> unused;
-    for (const graph::Parameter& p : model.Parameters())
-      unused[p.name] = p.elements;
-    for (const graph::pb::NodeProto& node : model.Graph().node())
-    {
-      if (!model.Varies(node.output(0)))
-        continue;
-      OnnxNode line{ node.name().empty() ? node.output(0) : node.name(),
-          node.op_type(), shapes.Of(node.output(0)), 0 };
-      if (!line.dims.empty() && line.dims[0] == 2)
-        line.dims[0] = 1;
-      for (const std::string& name : node.input())
-      {
-        line.parameters += unused[name];
-        unused[name] = 0;
-      }
-      nodes.push_back(line);
-    }
   }
 
   void CheckIterate(const MatType& iterate) const

@@ -16,6 +16,9 @@ namespace graph {
 
 namespace {
 
+//! Longer dimensions would need too large a matrix.
+constexpr std::int64_t MaxLength = 1024;
+
 /**
  * A gradient times a matrix, along one dimension, which gets another size.
  *
@@ -30,12 +33,10 @@ std::string Along(Context& c,
                   const std::string& forward,
                   const std::string& backward)
 {
-  Dims apart{ 1, dims[axis], 1 };
-  for (size_t i = 0; i < dims.size(); ++i)
-  {
-    if (i != axis)
-      apart[i < axis ? 0 : 2] *= dims[i];
-  }
+  const auto place = dims.begin() + std::ptrdiff_t(axis);
+  const Dims apart{ std::int64_t(Elements(Dims(dims.begin(), place),
+      gradient)), dims[axis], std::int64_t(Elements(Dims(place + 1,
+      dims.end()), gradient)) };
   dims[axis] = in;
   if (axis + 1 == dims.size())
     return c.build.Add("MatMul", { gradient, backward });
@@ -91,8 +92,12 @@ void Resize(Context& c)
   {
     if (in[i] == dims[i] && (scales.empty() || scales[i] == 1))
       continue;
-    if (in[i] < 1 || in[i] > 4096 || dims[i] < 1 || dims[i] > 65536)
-      c.Refuse(Text(in) + " to " + Text(dims) + " is too large");
+    if (in[i] < 1 || in[i] > MaxLength || dims[i] < 1 || dims[i] > 4 *
+        MaxLength)
+    {
+      c.Refuse(Text(in) + " to " + Text(c.OutDims()) + " is too large: a "
+          "dimension may have " + std::to_string(MaxLength));
+    }
     // What becomes of each pixel is what becomes of images with only that one.
     std::vector<double> ones(size_t(in[i] * in[i]), 0.0);
     for (std::int64_t k = 0; k < in[i]; ++k)
@@ -156,11 +161,12 @@ void RepeatingPad(Context& c, const std::string& mode, const Dims& pads)
     const std::int64_t size = in[i], padded = dims[i];
     if (pads[i] == 0 && pads[rank + i] == 0)
       continue;
-    if (pads[i] < 0 || pads[rank + i] < 0 || size < 1 || size > 4096 ||
-        padded > 8192 || padded != pads[i] + size + pads[rank + i])
+    if (pads[i] < 0 || pads[rank + i] < 0 || size < 1 || size > MaxLength ||
+        padded > 2 * MaxLength || padded != pads[i] + size + pads[rank + i])
     {
       c.Refuse("pads of " + std::to_string(pads[i]) + " and " +
-          std::to_string(pads[rank + i]) + " do not fit " + Text(in));
+          std::to_string(pads[rank + i]) + " do not fit " + Text(in) + ", of "
+          "which a dimension may have " + std::to_string(MaxLength));
     }
     std::vector<double> forward(size_t(size * padded), 0.0);
     std::vector<double> backward = forward;

@@ -32,7 +32,8 @@ class Differentiation
       build(*result.proto.mutable_graph(), model.Type(), Taken()),
       pass{ build, this->shapes, [this](const std::string& name)
           { return unfolded.active.count(name) > 0; }, { }, seed },
-      saved(unfolded.steps.size())
+      saved(unfolded.steps.size()),
+      computed(unfolded.steps.size(), false)
   { }
 
   TrainingGraph Make(const Objective& objective)
@@ -130,7 +131,7 @@ class Differentiation
     {
       const Step& step = unfolded.steps[i];
       Context context(step, pass, saved[i]);
-      Try([&]()
+      computed[i] = Try([&]()
       {
         if (!FindOperator(step.node) && !Active(step.node))
           Same(context);
@@ -370,7 +371,8 @@ class Differentiation
       if (!given)
         continue;
       Context context(step, pass, saved[i]);
-      if (Try([&]() { OperatorOf(step.node).backward(context); }))
+      if (computed[i] && Try([&]()
+          { OperatorOf(step.node).backward(context); }))
         continue;
       // Any gradient will do to find what is wrong before this node.
       for (int k = 0; k < step.node.input_size(); ++k)
@@ -458,6 +460,8 @@ class Differentiation
   Builder build;
   Pass pass;
   std::vector<Names> saved;
+  //! Which steps have gone well.
+  std::vector<bool> computed;
 };
 
 } // namespace
