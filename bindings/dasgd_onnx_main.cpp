@@ -12,14 +12,19 @@
 
 #include <mlpack/core/util/mlpack_main.hpp>
 
+#include <common/confusion.hpp>
 #include <common/classifier.hpp>
+#include <common/load.hpp>
 #include <common/optimizer_params.hpp>
 #include <common/train.hpp>
-#include <ffn/points.hpp>
-#include <onnx/double_iterate.hpp>
+#include <onnx/data.hpp>
+#include <onnx/flush_denormals.hpp>
+#include <onnx/objective.hpp>
 #include <onnx/table.hpp>
 #include <ranks/failure.hpp>
 #include <ranks/ranks.hpp>
+
+#include <dasgd/report/json_writer.hpp>
 
 #include <memory>
 
@@ -29,10 +34,10 @@ using namespace mlpack::util;
 BINDING_USER_NAME("Decentralized Training of ONNX Models");
 
 BINDING_SHORT_DESC(
-    "An ONNX model for classification, from any framework, trained by "
-    "decentralized asynchronous SGD on any number of processes.  Given labeled "
-    "data, a model can be trained and saved as another ONNX file; or it can be "
-    "used to classify new points.");
+    "A model from an ONNX file, exported by any framework, trained by "
+    "decentralized asynchronous SGD on any number of processes.  Given data, a "
+    "model can be trained and saved as another ONNX file; or it can be used on "
+    "new points.");
 
 BINDING_LONG_DESC(
     "Trains a model that another framework has exported as an ONNX file, on "
@@ -43,24 +48,35 @@ BINDING_LONG_DESC(
     "same model.  Start processes with " + PRINT_PARAM_STRING("ranks") +
     ", or run the program under mpirun; otherwise it is plain SGD."
     "\n\n" +
-    PRINT_PARAM_STRING("model_file") + " is the model.  It has one input, "
-    "whose first dimension is the batch and open, and one output: for each "
-    "point a number for each class.  It is trained by the cross entropy of the softmax "
-    "of these, whether the model ends in Softmax, in LogSoftmax or before.  "
-    "Export it in training mode, or an exporter may leave Dropout and "
-    "BatchNormalization out.  " + PRINT_PARAM_STRING("frozen") +
+    PRINT_PARAM_STRING("model_file") + " is the model.  The first dimension of "
+    "its inputs and of its output is the batch.  Export it in training mode, or "
+    "an exporter may leave Dropout and BatchNormalization out.  " +
+    PRINT_PARAM_STRING("check") + " says, without any data, what would be "
+    "trained and what is in the way.  " + PRINT_PARAM_STRING("freeze") +
     " names initializers that are not trained."
+    "\n\n" +
+    PRINT_PARAM_STRING("loss") + " is 'cross_entropy' for classes, numbered "
+    "from 0, of a point or of each of its tokens or pixels; "
+    "'binary_cross_entropy' for one or several answers of yes (1) or no (0); "
+    "'mse' or 'mae' for numbers, by the square or the size of the error; or "
+    "'model', if the model has an output that is the loss.  The first two take "
+    "outputs before or after Softmax and Sigmoid."
     "\n\n"
     "Training data is read from " + PRINT_PARAM_STRING("training_file") +
-    ", and its labels, numbered from 0, from " +
+    ", and what the model should make of it from " +
     PRINT_PARAM_STRING("labels_file") + " or the last column.  Files may be "
-    "CSV, TSV, ARFF, Armadillo binaries, or IDX files as MNIST and "
-    "Fashion-MNIST have them, also compressed; pixels of IDX files are scaled "
-    "to the range 0 to 1.  Images are rows of pixels, one channel after the "
-    "other.  " + PRINT_PARAM_STRING("predictions") + " saves the predicted "
-    "class of each point in " + PRINT_PARAM_STRING("test_file") + ".  With " +
-    PRINT_PARAM_STRING("test_labels_file") + " the accuracy and the confusion "
-    "matrix are printed."
+    "NumPy's .npy and .npz, CSV, TSV, ARFF, Armadillo binaries, or IDX files as "
+    "MNIST and Fashion-MNIST have them, also compressed; pixels of IDX files "
+    "are scaled to the range 0 to 1.  In an .npz file arrays have the names of "
+    "the model's inputs, and what the model should give is called labels, "
+    "targets or y.  With " + PRINT_PARAM_STRING("text") + " files are texts, "
+    "and the model predicts the next byte after each."
+    "\n\n"
+    "With " + PRINT_PARAM_STRING("test_file") + " and what it should give, the "
+    "loss on it is printed, and the accuracy, the perplexity or R^2; with " +
+    PRINT_PARAM_STRING("epochs") + " after each epoch, too.  " +
+    PRINT_PARAM_STRING("predictions") + " saves the predicted class of each "
+    "test point, " + PRINT_PARAM_STRING("outputs") + " all outputs."
     "\n\n" +
     PRINT_PARAM_STRING("output_model_file") + " saves the trained model, which "
     "any program that reads ONNX files can use.");
@@ -79,67 +95,69 @@ BINDING_EXAMPLE(
         "test.csv", "predictions", "predictions"));
 
 PARAM_STRING_IN_REQ("model_file", "The ONNX model.", "m");
-PARAM_STRING_IN("training_file", "Training data, one point per line, or IDX "
-    "images.", "t", "");
-PARAM_STRING_IN("labels_file", "Labels of the training data, from 0.", "l", "");
-PARAM_STRING_IN("test_file", "Points to classify.", "T", "");
-PARAM_STRING_IN("test_labels_file", "Labels of the test points; prints the "
-    "accuracy.", "L", "");
+PARAM_FLAG("check", "Say what would be trained and all that is in the way; "
+    "needs no data.", "");
+PARAM_STRING_IN("loss", "What is minimized: 'cross_entropy', "
+    "'binary_cross_entropy', 'mse', 'mae' or 'model'.", "", "cross_entropy");
+PARAM_INT_IN("ignore_index", "Class that stands for nothing: where it is, the "
+    "cross entropy takes no notice.", "", -100);
+PARAM_STRING_IN("model_output", "The output to use, if the model has several.",
+    "", "");
+PARAM_STRING_IN("training_file", "Training data: .npy, .npz, CSV with one point "
+    "per line, IDX, or text.", "t", "");
+PARAM_STRING_IN("labels_file", "What the model should give for the training "
+    "data: classes from 0, or numbers.", "l", "");
+PARAM_STRING_IN("test_file", "Points to use the model on.", "T", "");
+PARAM_STRING_IN("test_labels_file", "What the model should give for the test "
+    "points; prints how good it is.", "L", "");
 PARAM_STRING_IN("output_model_file", "File to save the trained ONNX model "
     "to.", "M", "");
-PARAM_STRING_IN("frozen", "Initializers that are not trained, separated by "
-    "commas; NAME* stands for all that begin so.", "f", "");
+PARAM_STRING_IN("freeze", "Initializers that are not trained, separated by "
+    "commas; '*' in a name stands for anything.", "f", "");
+PARAM_FLAG("text", "Files are texts; the model predicts each byte from those "
+    "before it.", "");
+PARAM_INT_IN("sequence_length", "Bytes of a text that make a point, or the "
+    "length that --check takes, where the model leaves it open.", "", 0);
 PARAM_DOUBLE_IN("scale", "Factor for all values, e.g. 0.00392157 for bytes; "
     "IDX files are scaled anyway.", "", 1.0);
 PARAM_UROW_OUT("predictions",
     "File to save the predicted class of each test point to.", "P");
+PARAM_MATRIX_OUT("outputs", "File to save all outputs for each test point to.",
+    "O");
 
 using Function = dasgd::OnnxFunction<arma::fmat>;
-using dasgd::onnx_program::DoubleIterate;
+using dasgd::OnnxLoss;
+using dasgd::onnx_program::DataSet;
 
 //! How the parameters say to read the model.
 static dasgd::OnnxOptions Options(util::Params& params, const size_t seed)
 {
   dasgd::OnnxOptions options;
-  std::istringstream names(params.Get<std::string>("frozen"));
+  std::istringstream names(params.Get<std::string>("freeze"));
   for (std::string name; std::getline(names, name, ',');)
     options.frozen.push_back(name);
+  options.output = params.Get<std::string>("model_output");
+  options.ignored = params.Get<int>("ignore_index");
+  options.open = size_t(params.Get<int>("sequence_length"));
   options.threads = size_t(params.Get<int>("threads"));
   // Every rank drops other values.
   options.seed = seed * 1000 + dasgd::cli::Rank();
   return options;
 }
 
-//! Numbers of single precision, without a second copy in memory for long.
-static arma::fmat Single(arma::mat&& values)
-{
-  arma::fmat result;
-  DoubleIterate::Convert(values, result);
-  values.reset();
-  return result;
-}
+static OnnxLoss Loss(util::Params& params)
+{ return dasgd::ParseOnnxLoss(params.Get<std::string>("loss")); }
 
-//! Predict test points; returns the accuracy, not a number without labels.
-static double Test(util::Params& params,
-                   Function& function,
-                   const arma::fmat& weights,
-                   dasgd::ffn::Points& test)
+//! Say all about a model, and fail if it cannot be trained.
+static void Check(util::Params& params)
 {
-  arma::fmat output;
-  function.Predict(weights, Single(std::move(test.values)), output);
-  arma::Row<size_t> predictions(output.n_cols);
-  for (size_t i = 0; i < output.n_cols; ++i)
-    predictions[i] = output.col(i).index_max();
-  double accuracy = arma::datum::nan;
-  if (params.Has("test_labels_file"))
-  {
-    std::cout << dasgd::cli::ConfusionText(predictions, test.labels,
-        dasgd::cli::FirstNumbers(function.OutputSize())) << std::flush;
-    accuracy = dasgd::cli::Accuracy(predictions, test.labels);
-  }
-  if (params.Has("predictions"))
-    params.Get<arma::Row<size_t>>("predictions") = std::move(predictions);
-  return accuracy;
+  dasgd::OnnxOptions options = Options(params, 1);
+  const std::string file = params.Get<std::string>("model_file");
+  const dasgd::OnnxReport report = dasgd::CheckOnnxModel(file, options,
+      Loss(params));
+  std::cout << dasgd::onnx_program::ReportText(report) << std::flush;
+  if (!report.problems.empty())
+    throw std::runtime_error("'" + file + "' cannot be trained as it is!");
 }
 
 static void CheckOptions(util::Params& params)
@@ -153,81 +171,239 @@ static void CheckOptions(util::Params& params)
   }
   for (const std::string name : { "labels_file", "output_model_file" })
     ReportIgnoredParam(params, {{ "training_file", false }}, name);
-  for (const std::string name : { "test_labels_file", "predictions" })
+  for (const std::string name : { "test_labels_file", "predictions",
+      "outputs" })
     ReportIgnoredParam(params, {{ "test_file", false }}, name);
+  for (const std::string name : { "labels_file", "test_labels_file" })
+    ReportIgnoredParam(params, {{ "text", true }}, name);
   RequireParamValue<double>(params, "scale", [](double x)
       { return std::isfinite(x); }, true, "scale must be finite");
+  RequireParamValue<int>(params, "sequence_length", [](int x)
+      { return x >= 0; }, true, "a length is 1 or more");
+  Loss(params);
 }
 
-//! Check that points and labels suit a model.
-static void CheckPoints(const dasgd::ffn::Points& points,
-                        const Function& model,
-                        const std::string& pointsName,
-                        const std::string& labelsName)
+//! Bytes in a point of a text: as many as the model takes tokens.
+static size_t TextLength(util::Params& params,
+                         const dasgd::OnnxOptions& options)
 {
-  dasgd::cli::CheckDimensions(points.values.n_rows, pointsName,
-      model.InputSize(), "the model");
-  dasgd::cli::CheckRange(points.labels, model.OutputSize(), labelsName,
-      "the model has " + std::to_string(model.OutputSize()) + " outputs: it "
-      "needs one for each class");
+  const std::string file = params.Get<std::string>("model_file");
+  std::vector<dasgd::OnnxInput> inputs;
+  try
+  {
+    inputs = Function(file, options).Inputs();
+  }
+  catch (const std::exception& e)
+  {
+    if (options.open > 0)
+      throw;
+    throw std::invalid_argument(std::string(e.what()) + ".  If that is the "
+        "length of the text that it takes, give " +
+        PRINT_PARAM_STRING("sequence_length") + "!");
+  }
+  if (inputs.size() != 1 || inputs[0].dims.size() != 1)
+  {
+    throw std::invalid_argument("For texts, '" + file + "' has to have one "
+        "input of two dimensions, batch and length; it has " +
+        std::to_string(inputs.size()) + ", the first of them with " +
+        std::to_string(inputs[0].dims.size() + 1) + " dimensions!");
+  }
+  return size_t(inputs[0].dims[0]);
+}
+
+//! Checksums of everything that training uses.
+static dasgd::cli::Tags DataTags(util::Params& params, const DataSet& set)
+{
+  dasgd::cli::Tags tags;
+  const auto add = [&](const std::string& name, const dasgd::OnnxArray& array)
+  {
+    std::visit([&](const auto& values)
+    {
+      dasgd::cli::Append(tags, dasgd::cli::DataTag(params, name,
+          values.memptr(), values.n_elem * sizeof(*values.memptr())));
+    }, array.values);
+  };
+  for (const dasgd::OnnxArray& array : set.inputs)
+    add("points" + (array.name.empty() ? "" : " '" + array.name + "'"), array);
+  add("labels", set.targets);
+  return tags;
+}
+
+//! Is there more than one class for each point, as in a text?
+static bool OfTokens(const dasgd::OnnxArray& targets)
+{ return targets.Rows() > 1; }
+
+//! What is found out about test points.
+struct Tested
+{
+  double accuracy = arma::datum::nan;
+  dasgd::cli::Tags tags;
+};
+
+//! Predict test points.
+static Tested Test(util::Params& params,
+                   Function& function,
+                   const arma::fmat& weights,
+                   const DataSet& test,
+                   const OnnxLoss loss)
+{
+  Tested tested;
+  const bool scored = test.targets.Points() > 0 || loss == OnnxLoss::Model;
+  const bool single = loss == OnnxLoss::CrossEntropy &&
+      function.OutputDims().size() == 1;
+  if (params.Has("predictions") && !single)
+  {
+    throw std::invalid_argument(PRINT_PARAM_STRING("predictions") + " is for "
+        "one class for each point; give " + PRINT_PARAM_STRING("outputs") +
+        "!");
+  }
+  arma::fmat output;
+  arma::Row<size_t> predictions;
+  if (single || params.Has("outputs"))
+    function.Predict(weights, test.inputs, output);
+  if (single)
+  {
+    predictions.set_size(output.n_cols);
+    for (size_t i = 0; i < output.n_cols; ++i)
+      predictions[i] = output.col(i).index_max();
+  }
+  if (scored)
+  {
+    const dasgd::OnnxScore score = function.Score(weights, test.inputs,
+        test.targets);
+    using dasgd::report::JsonNumber;
+    tested.tags.emplace_back("test_loss", JsonNumber(score.loss));
+    if (score.name == "accuracy")
+      tested.accuracy = score.value;
+    else if (!score.name.empty())
+      tested.tags.emplace_back("test_r2", JsonNumber(score.value));
+    if (single)
+    {
+      arma::Row<size_t> labels(predictions.n_elem);
+      bool all = true;
+      std::visit([&](const auto& classes)
+      {
+        for (size_t i = 0; i < labels.n_elem; ++i)
+        {
+          // Those that are ignored have no place in a table.
+          all = all && classes[i] >= 0;
+          labels[i] = size_t(classes[i]);
+        }
+      }, test.targets.values);
+      if (!all)
+      {
+        std::cout << "test " << dasgd::onnx_program::ScoreText(score, false)
+            << '\n';
+      }
+      else
+      {
+        std::cout << dasgd::cli::ConfusionText(predictions, labels,
+            dasgd::cli::FirstNumbers(function.OutputSize()));
+      }
+    }
+    else
+    {
+      std::cout << "test " << dasgd::onnx_program::ScoreText(score,
+          loss == OnnxLoss::CrossEntropy && OfTokens(test.targets)) << '\n';
+    }
+    std::cout << std::flush;
+  }
+  if (params.Has("predictions"))
+    params.Get<arma::Row<size_t>>("predictions") = std::move(predictions);
+  if (params.Has("outputs"))
+  {
+    params.Get<arma::mat>("outputs") =
+        arma::conv_to<arma::mat>::from(output);
+  }
+  return tested;
 }
 
 void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 {
+  if (params.Has("check"))
+  {
+    Check(params);
+    return;
+  }
   dasgd::cli::CheckTraining(params);
   const bool trains = params.Has("training_file");
   const bool tests = params.Has("test_file");
   CheckOptions(params);
+  const OnnxLoss loss = Loss(params);
   const size_t seed = dasgd::cli::Seed(params);
+  const dasgd::OnnxOptions options = Options(params, seed);
+
+  dasgd::onnx_program::DataOptions reading;
+  reading.classes = loss == OnnxLoss::CrossEntropy;
+  reading.sharded = params.Has("sharded");
+  reading.scale = params.Get<double>("scale");
   const auto read = [&](const std::string& points, const std::string& labels,
-                        const bool labelled, const bool sharded)
+                        const bool training)
   {
-    return dasgd::ffn::ReadPoints(params.Get<std::string>(points),
+    dasgd::onnx_program::DataOptions how = reading;
+    how.targeted = training && loss != OnnxLoss::Model;
+    how.sharded = training && reading.sharded;
+    return dasgd::onnx_program::ReadData(params.Get<std::string>(points),
         params.Get<std::string>(labels), PRINT_PARAM_STRING(points),
-        PRINT_PARAM_STRING(labels), labelled, sharded,
-        params.Get<double>("scale"));
+        PRINT_PARAM_STRING(labels), how);
   };
-  const std::string labelsName = PRINT_PARAM_STRING(
-      params.Has("labels_file") ? "labels_file" : "training_file");
+  const auto readTest = [&]()
+  { return read("test_file", "test_labels_file", false); };
 
   // All that may be wrong on one rank only is found before any goes on.
-  dasgd::ffn::Points train, test;
+  DataSet test;
   std::unique_ptr<Function> function;
   dasgd::cli::Tags tags;
-  arma::mat iterate;
+  arma::fmat iterate;
   timers.Start("loading_points");
   dasgd::cli::OnAllRanks([&]()
   {
     const std::string file = params.Get<std::string>("model_file");
-    const dasgd::OnnxOptions options = Options(params, seed);
-    function = std::make_unique<Function>(file, options);
-    DoubleIterate::Convert(function->GetInitialPoint(), iterate);
+    if (params.Has("text"))
+      reading.textLength = TextLength(params, options);
     // Only rank 0 looks at test data.
     if (tests && dasgd::cli::Rank() == 0)
+      test = readTest();
+    DataSet train = trains ? read("training_file", "labels_file", true) : test;
+    if (trains)
+      tags = DataTags(params, train);
+    if (!train.Empty())
     {
-      test = read("test_file", "test_labels_file", false, false);
-      CheckPoints(test, *function, PRINT_PARAM_STRING("test_file"),
-          PRINT_PARAM_STRING("test_labels_file"));
+      function = std::make_unique<Function>(file, std::move(train.inputs),
+          std::move(train.targets), loss, options);
+      iterate = function->GetInitialPoint();
+      dasgd::cli::Append(tags, dasgd::cli::ModelTag(iterate));
     }
-    if (!trains)
-      return;
-    train = read("training_file", "labels_file", true, params.Has("sharded"));
-    CheckPoints(train, *function, PRINT_PARAM_STRING("training_file"),
-        labelsName);
-    tags = dasgd::cli::DataTags(params, train.values, train.labels);
-    dasgd::cli::Append(tags, dasgd::cli::ModelTag(iterate));
-    function = std::make_unique<Function>(file,
-        Single(std::move(train.values)), train.labels, options);
+    // What is wrong with test data shows before training, too.
+    if (!test.Empty() && (test.targets.Points() > 0 || loss == OnnxLoss::Model))
+      function->Score(iterate, test.inputs, test.targets);
   });
   timers.Stop("loading_points");
 
   dasgd::cli::Trained trained;
   if (trains)
   {
-    dasgd::cli::RequireClasses(train.labels, labelsName);
-    std::cout << dasgd::onnx_program::NodeTable(*function) << std::endl;
+    std::cout << dasgd::onnx_program::NodeTable(function->Nodes())
+        << std::endl;
+    const bool lines = params.Get<int>("epochs") > 0;
+    dasgd::onnx_program::Objective objective(*function,
+        [&](const arma::fmat& weights, const size_t epoch, const double mean)
+    {
+      if (!lines)
+        return;
+      std::cout << "epoch " << epoch << ": training loss "
+          << dasgd::onnx_program::Short(mean);
+      if (test.targets.Points() > 0 || (loss == OnnxLoss::Model &&
+          !test.Empty()))
+      {
+        std::cout << "; test " << dasgd::onnx_program::ScoreText(
+            function->Score(weights, test.inputs, test.targets),
+            loss == OnnxLoss::CrossEntropy && OfTokens(test.targets));
+      }
+      std::cout << std::endl;
+    });
     timers.Start("onnx_optimization");
-    DoubleIterate objective(*function);
+    const dasgd::onnx_program::FlushDenormals flush;
     trained = dasgd::cli::Train(params, function->NumFunctions(), seed,
         dasgd::cli::Batch::Sum, tags, [&](dasgd::cli::Captured optimizer)
         { optimizer.Optimize(objective, iterate); });
@@ -239,18 +415,18 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     if (!dasgd::cli::Writes())
       return;
     // In place of rank 0.
-    if (tests && test.values.empty())
-      test = read("test_file", "test_labels_file", false, false);
-    arma::fmat weights;
-    DoubleIterate::Convert(iterate, weights);
-    double accuracy = arma::datum::nan;
+    if (tests && test.Empty())
+      test = readTest();
+    Tested tested;
     if (tests)
-      accuracy = Test(params, *function, weights, test);
+      tested = Test(params, *function, iterate, test, loss);
     if (trains && params.Has("output_model_file"))
     {
-      function->Save(params.Get<std::string>("output_model_file"), weights);
+      function->Save(params.Get<std::string>("output_model_file"), iterate);
     }
     if (trains)
-      dasgd::cli::SaveReports(params, trained, accuracy);
+    {
+      dasgd::cli::SaveReports(params, trained, tested.accuracy, tested.tags);
+    }
   });
 }

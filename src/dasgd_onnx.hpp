@@ -8,6 +8,7 @@
 #ifndef DASGD_ONNX_HPP
 #define DASGD_ONNX_HPP
 
+#include "dasgd/onnx/check.hpp"
 #include "dasgd/onnx/onnx_function.hpp"
 
 #endif

@@ -22,29 +22,32 @@ namespace cli {
  * derives a class from this one whose functions of the same names would hide
  * virtual ones.
  */
-class AnyFunction
+template<typename MatType>
+class AnyFunctionFor
 {
  public:
-  virtual ~AnyFunction() = default;
+  using ElemType = typename MatType::elem_type;
+
+  virtual ~AnyFunctionFor() = default;
 
   size_t NumFunctions() const { return DoNumFunctions(); }
 
   void Shuffle() { DoShuffle(); }
 
-  double Evaluate(const arma::mat& iterate,
-                  const size_t begin,
-                  const size_t size)
+  ElemType Evaluate(const MatType& iterate,
+                    const size_t begin,
+                    const size_t size)
   { return DoEvaluate(iterate, begin, size); }
 
-  double EvaluateWithGradient(const arma::mat& iterate,
-                              const size_t begin,
-                              arma::mat& gradient,
-                              const size_t size)
+  ElemType EvaluateWithGradient(const MatType& iterate,
+                                const size_t begin,
+                                MatType& gradient,
+                                const size_t size)
   { return DoEvaluateWithGradient(iterate, begin, gradient, size); }
 
-  void Gradient(const arma::mat& iterate,
+  void Gradient(const MatType& iterate,
                 const size_t begin,
-                arma::mat& gradient,
+                MatType& gradient,
                 const size_t size)
   { (void) DoEvaluateWithGradient(iterate, begin, gradient, size); }
 
@@ -52,18 +55,28 @@ class AnyFunction
   void VisitStatistics(const std::function<void(arma::mat&)>& action)
   { DoVisitStatistics(action); }
 
+  //! An epoch is over.
+  //! @param objective The mean, over the points of all ranks.
+  void EpochEnded(const MatType& iterate,
+                  const size_t epoch,
+                  const double objective)
+  { DoEpochEnded(iterate, epoch, objective); }
+
  private:
   virtual size_t DoNumFunctions() const = 0;
   virtual void DoShuffle() = 0;
-  virtual double DoEvaluate(const arma::mat& iterate,
-                            size_t begin,
-                            size_t size) = 0;
-  virtual double DoEvaluateWithGradient(const arma::mat& iterate,
-                                        size_t begin,
-                                        arma::mat& gradient,
-                                        size_t size) = 0;
+  virtual ElemType DoEvaluate(const MatType& iterate,
+                              size_t begin,
+                              size_t size) = 0;
+  virtual ElemType DoEvaluateWithGradient(const MatType& iterate,
+                                          size_t begin,
+                                          MatType& gradient,
+                                          size_t size) = 0;
   virtual void DoVisitStatistics(const std::function<void(arma::mat&)>&) { }
+  virtual void DoEpochEnded(const MatType&, size_t, double) { }
 };
+
+using AnyFunction = AnyFunctionFor<arma::mat>;
 
 } // namespace cli
 } // namespace dasgd

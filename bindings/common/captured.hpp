@@ -15,36 +15,55 @@
 #include <dasgd/optimizer/layer_statistics.hpp>
 
 #include <functional>
+#include <type_traits>
 
 namespace dasgd {
 namespace cli {
 
 //! A function of mlpack as one of these.
-template<typename FunctionType>
-class AnyFunctionOf : public AnyFunction
+template<typename FunctionType, typename MatType = arma::mat>
+class AnyFunctionOf : public AnyFunctionFor<MatType>
 {
  public:
   explicit AnyFunctionOf(FunctionType& given) :
       function(static_cast<FullType&>(given)) { }
 
  private:
+  using ElemType = typename MatType::elem_type;
+
   size_t DoNumFunctions() const override { return function.NumFunctions(); }
   void DoShuffle() override { function.Shuffle(); }
-  double DoEvaluate(const arma::mat& iterate,
-                    const size_t begin,
-                    const size_t size) override
+  ElemType DoEvaluate(const MatType& iterate,
+                      const size_t begin,
+                      const size_t size) override
   { return function.Evaluate(iterate, begin, size); }
-  double DoEvaluateWithGradient(const arma::mat& iterate,
-                                const size_t begin,
-                                arma::mat& gradient,
-                                const size_t size) override
+  ElemType DoEvaluateWithGradient(const MatType& iterate,
+                                  const size_t begin,
+                                  MatType& gradient,
+                                  const size_t size) override
   { return function.EvaluateWithGradient(iterate, begin, gradient, size); }
   void DoVisitStatistics(
       const std::function<void(arma::mat&)>& action) override
   { statistics::Visit(function, action); }
+  void DoEpochEnded(const MatType& iterate,
+                    const size_t epoch,
+                    const double objective) override
+  { TellEpoch(function, iterate, epoch, objective, 0); }
+
+  //! Functions that want to know of epochs have this one.
+  template<typename Type>
+  static auto TellEpoch(Type& function,
+                        const MatType& iterate,
+                        const size_t epoch,
+                        const double objective,
+                        int) -> decltype(function.EpochEnded(iterate, epoch,
+                                                             objective))
+  { return function.EpochEnded(iterate, epoch, objective); }
+  template<typename Type>
+  static void TellEpoch(Type&, const MatType&, size_t, double, long) { }
 
   // As ens::SGD sees it: what the function does not offer is made of the rest.
-  using FullType = ens::Function<FunctionType, arma::mat, arma::mat>;
+  using FullType = ens::Function<FunctionType, MatType, MatType>;
 
   FullType& function;
 };
@@ -57,7 +76,12 @@ class AnyFunctionOf : public AnyFunction
 class Captured
 {
  public:
-  using Action = std::function<double(AnyFunction&, arma::mat&)>;
+  //! What minimizes, in double or in single precision.
+  struct Action
+  {
+    std::function<double(AnyFunction&, arma::mat&)> exact;
+    std::function<float(AnyFunctionFor<arma::fmat>&, arma::fmat&)> single;
+  };
 
   explicit Captured(const Action& action) : action(&action) { }
 
@@ -67,8 +91,16 @@ class Captured
                                        MatType& iterate,
                                        CallbackTypes&&...)
   {
-    AnyFunctionOf<FunctionType> any(function);
-    return (*action)(any, static_cast<arma::mat&>(iterate));
+    if constexpr (std::is_same_v<typename MatType::elem_type, float>)
+    {
+      AnyFunctionOf<FunctionType, arma::fmat> any(function);
+      return action->single(any, iterate);
+    }
+    else
+    {
+      AnyFunctionOf<FunctionType> any(function);
+      return action->exact(any, static_cast<arma::mat&>(iterate));
+    }
   }
 
  private:

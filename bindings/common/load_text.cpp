@@ -5,7 +5,7 @@
  */
 #include "load_text.hpp"
 
-#include <data/npy_file.hpp>
+#include <data/npy_matrix.hpp>
 #include <data/text_file.hpp>
 
 #include <chrono>
@@ -126,7 +126,7 @@ Table LoadText(const std::string& path,
 arma::mat LoadNpy(const std::string& path)
 {
   const TextFile file(path);
-  const NpyArray array(file.begin(), file.end());
+  const NpyMatrix array(file.begin(), file.end());
   const std::vector<size_t>& shape = array.Shape();
   // One value for each point, as of labels.
   const size_t points = shape.empty() ? 1 : shape[0];

@@ -16,19 +16,20 @@
 namespace dasgd {
 namespace cli {
 
-//! optimizer.Optimize(function, iterate, progress).
-double Optimize(DASGD<>& optimizer,
-                AnyFunction& function,
-                arma::mat& iterate,
-                ProgressLine& progress);
-double Optimize(DASGD<ens::MomentumUpdate>& optimizer,
-                AnyFunction& function,
-                arma::mat& iterate,
-                ProgressLine& progress);
-double Optimize(DASGD<ens::AdamUpdate>& optimizer,
-                AnyFunction& function,
-                arma::mat& iterate,
-                ProgressLine& progress);
+//! optimizer.Optimize(function, iterate, progress), which also tells the
+//! function of epochs.
+#define DASGD_OPTIMIZE(OPTIMIZER, MATRIX) \
+    MATRIX::elem_type Optimize(OPTIMIZER& optimizer, \
+                               AnyFunctionFor<MATRIX>& function, \
+                               MATRIX& iterate, \
+                               ProgressLine& progress);
+DASGD_OPTIMIZE(DASGD<>, arma::mat)
+DASGD_OPTIMIZE(DASGD<ens::MomentumUpdate>, arma::mat)
+DASGD_OPTIMIZE(DASGD<ens::AdamUpdate>, arma::mat)
+DASGD_OPTIMIZE(DASGD<>, arma::fmat)
+DASGD_OPTIMIZE(DASGD<ens::MomentumUpdate>, arma::fmat)
+DASGD_OPTIMIZE(DASGD<ens::AdamUpdate>, arma::fmat)
+#undef DASGD_OPTIMIZE
 
 } // namespace cli
 } // namespace dasgd

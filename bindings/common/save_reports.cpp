@@ -54,7 +54,8 @@ std::string VersionsJson()
 
 void SaveReports(mlpack::util::Params& params,
                  const Trained& trained,
-                 const double accuracy)
+                 const double accuracy,
+                 const Tags& more)
 {
   if (!Writes())
     return;
@@ -84,7 +85,7 @@ void SaveReports(mlpack::util::Params& params,
   };
   save("report_file", [&](const std::string& path)
   {
-    const Tags more = {
+    Tags all = {
         { "program", report::JsonString("mlpack_" + params.BindingName()) },
         { "versions", VersionsJson() },
         { "update", report::JsonString(params.Get<std::string>("update")) },
@@ -92,8 +93,9 @@ void SaveReports(mlpack::util::Params& params,
         { "seed", std::to_string(trained.seed) },
         { "mean_loss", report::JsonNumber(trained.meanLoss) },
         { "test_accuracy", report::JsonNumber(accuracy) } };
+    Append(all, more);
     SaveFile(path, [&](std::ostream& out)
-        { out << trained.report.Json(more); });
+        { out << trained.report.Json(all); });
   });
   save("trace_file", [&](const std::string& path)
       { SaveTrace(trained.history, path); });

@@ -181,9 +181,9 @@ double Run(OptimizerType& optimizer,
   }
   // Some methods of mlpack copy the optimizer that they are given, and the
   // report would be lost with the copy.
-  const Captured::Action action = [&](AnyFunction& function,
-                                      arma::mat& iterate)
+  const auto minimize = [&](auto& function, auto& iterate)
   { return Optimize(optimizer, function, iterate, progress); };
+  const Captured::Action action{ minimize, minimize };
   try
   {
     train(Captured(action));

@@ -59,10 +59,12 @@ Trained Train(mlpack::util::Params& params,
  * Print and write what is known of a training, on rank 0.
  *
  * @param accuracy On test points, from 0 to 1; not a number if there are none.
+ * @param more For the report, names with values as JSON has them.
  */
 void SaveReports(mlpack::util::Params& params,
                  const Trained& trained,
-                 const double accuracy);
+                 const double accuracy,
+                 const Tags& more = { });
 
 } // namespace cli
 } // namespace dasgd

@@ -17,15 +17,20 @@ namespace cli {
 
 namespace {
 
-template<typename MatType>
-std::string ChecksumText(const MatType& data)
+std::string ChecksumText(const void* memory, const size_t bytes)
 {
   const std::uint64_t sum = checkpoint::Checksum(
-      reinterpret_cast<const std::uint8_t*>(data.memptr()),
-      data.n_elem * sizeof(typename MatType::elem_type));
+      static_cast<const std::uint8_t*>(memory), bytes);
   char text[24];
   std::snprintf(text, sizeof(text), "%016llx", (unsigned long long) sum);
   return text;
+}
+
+template<typename MatType>
+std::string ChecksumText(const MatType& data)
+{
+  return ChecksumText(data.memptr(), data.n_elem *
+      sizeof(typename MatType::elem_type));
 }
 
 } // namespace
@@ -71,14 +76,31 @@ Tags DataTags(mlpack::util::Params& params,
               const arma::mat& points,
               const arma::Row<size_t>& labels)
 {
+  Tags tags = DataTag(params, "points", points.memptr(), points.n_elem *
+      sizeof(double));
+  Append(tags, DataTag(params, "labels", labels.memptr(), labels.n_elem *
+      sizeof(size_t)));
+  return tags;
+}
+
+Tags DataTag(mlpack::util::Params& params,
+             const std::string& what,
+             const void* memory,
+             const size_t bytes)
+{
   if (params.Get<std::string>("checkpoint_file").empty() ||
       params.Has("sharded"))
     return {};
-  return { { "the check sum of the points", ChecksumText(points) },
-      { "the check sum of the labels", ChecksumText(labels) } };
+  return { { "the check sum of the " + what, ChecksumText(memory, bytes) } };
 }
 
 Tags ModelTag(const arma::mat& parameters)
+{
+  return { { "the check sum of the model to start from",
+      ChecksumText(parameters) } };
+}
+
+Tags ModelTag(const arma::fmat& parameters)
 {
   return { { "the check sum of the model to start from",
       ChecksumText(parameters) } };

@@ -38,8 +38,15 @@ Tags DataTags(mlpack::util::Params& params,
               const arma::mat& points,
               const arma::Row<size_t>& labels);
 
+//! The same for any memory.
+Tags DataTag(mlpack::util::Params& params,
+             const std::string& what,
+             const void* memory,
+             const size_t bytes);
+
 //! The checksum of the model to start from.
 Tags ModelTag(const arma::mat& parameters);
+Tags ModelTag(const arma::fmat& parameters);
 
 } // namespace cli
 } // namespace dasgd

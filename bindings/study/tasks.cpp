@@ -21,11 +21,11 @@ using Action = std::function<void(Separable&, arma::mat&)>;
 //! What a model's Train() is given, to hand function and iterate on.
 cli::Captured::Action Hand(const Action& action)
 {
-  return [&action](Separable& function, arma::mat& iterate)
+  return { [&action](Separable& function, arma::mat& iterate)
   {
     action(function, iterate);
     return 0.0;
-  };
+  }, nullptr };
 }
 
 //! mlpack's logistic regression; labels are 0 and 1.

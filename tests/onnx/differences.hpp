@@ -31,6 +31,21 @@ MatType Random(const size_t rows,
   return matrix;
 }
 
+//! The message of an exception.
+template<typename ActionType>
+std::string Message(ActionType&& action)
+{
+  try
+  {
+    action();
+  }
+  catch (const std::exception& e)
+  {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
 /**
  * Compare the gradient of a model, trained by the squared error, with central
  * differences.
@@ -99,6 +114,40 @@ inline void CheckLinear(const std::string& bytes,
                         const double tolerance = 1e-4)
 {
   Check<arma::fmat>(bytes, inputs, outputs, step, tolerance);
+}
+
+/**
+ * In single precision, where the runtime has no other, of smooth outputs:
+ * truncation and rounding are about equal.
+ */
+inline void CheckSingle(const std::string& bytes,
+                        const size_t inputs,
+                        const size_t outputs)
+{
+  Check<arma::fmat>(bytes, inputs, outputs, 1e-2, 1e-3);
+}
+
+/**
+ * What is written out for training gives what the runtime's own operator gives:
+ * the loss of training is that of predictions.
+ */
+inline void CheckAgainstRuntime(const std::string& bytes,
+                                const size_t inputs,
+                                const size_t outputs)
+{
+  models::TemporaryFile file;
+  file.Write(bytes);
+  const arma::fmat points = Random<arma::fmat>(inputs, 4, -1, 1, 103);
+  const arma::fmat responses = Random<arma::fmat>(outputs, 4, -1, 1, 104);
+  dasgd::OnnxFunction<arma::fmat> function(file.Path(), points, responses,
+      dasgd::OnnxLoss::MeanSquaredError);
+  const arma::fmat iterate = function.GetInitialPoint();
+  arma::fmat output;
+  function.Predict(iterate, points, output);
+  const double expected = double(arma::accu(arma::square(output -
+      responses))) / double(outputs);
+  CHECK(double(function.Evaluate(iterate, 0, 4)) ==
+      Approx(expected).epsilon(1e-5));
 }
 
 } // namespace differences

@@ -48,6 +48,39 @@ TEST_CASE("operators of single precision have the right gradient", "[onnx]")
   }
 }
 
+TEST_CASE("trigonometric operators have the right gradient", "[onnx]")
+{
+  for (const char* operation : { "Sin", "Cos", "Tan", "Asin", "Acos", "Atan",
+      "Sinh", "Cosh", "Asinh", "Acosh", "Atanh" })
+  {
+    DYNAMIC_SECTION(operation)
+    {
+      Maker maker({ 4 });
+      const bool above = std::string(operation) == "Acosh";
+      // Points, which are from -1 to 1, are made suitable for all.
+      const std::string value = maker.Add("Add", { maker.Add("Mul", { "x",
+          maker.Weight({ 4 }, 0.5, 0.8) }), maker.build.Scalar(above ? 2 :
+          0) });
+      differences::CheckSingle(maker.Finish(maker.Add(operation, { value })),
+          4, 4);
+    }
+  }
+}
+
+TEST_CASE("powers by constants have the right gradient", "[onnx]")
+{
+  for (const double exponent : { 2.0, 0.5, 3.0, -1.0, 1.0 })
+  {
+    Maker maker({ 4 });
+    differences::CheckDouble(maker.Finish(maker.Add("Pow", { maker.Add("Mul",
+        { "x", maker.Weight({ 4 }, 0.5, 1.5) }),
+        maker.build.Scalar(exponent) })), 4, 4, 0.5, 1.5);
+  }
+  Maker maker({ 4 });
+  differences::CheckDouble(maker.Finish(maker.Add("Pow", { maker.Add("Mul",
+      { "x", maker.Weight({ 4 }) }), maker.Ints({ 2 }) })), 4, 4);
+}
+
 TEST_CASE("settings of operators of one input are followed", "[onnx]")
 {
   Maker leaky({ 4 });

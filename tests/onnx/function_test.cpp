@@ -15,6 +15,7 @@
 #include <set>
 
 using Catch::Matchers::ContainsSubstring;
+using differences::Message;
 using models::Dims;
 using models::Maker;
 
@@ -33,21 +34,6 @@ dasgd::OnnxFunction<MatType> Classifier(const std::string& bytes,
     labels[i] = i % 3;
   return dasgd::OnnxFunction<MatType>(file.Path(),
       differences::Random<MatType>(inputs, count, -1, 1, 3), labels);
-}
-
-//! The message of an exception.
-template<typename ActionType>
-std::string Message(ActionType&& action)
-{
-  try
-  {
-    action();
-  }
-  catch (const std::exception& e)
-  {
-    return e.what();
-  }
-  return "nothing was thrown";
 }
 
 //! A perceptron that ends in one more operator.
@@ -344,14 +330,13 @@ TEST_CASE("an operator without gradient is refused with a list", "[onnx]")
 {
   Maker maker({ 4 });
   auto& graph = *maker.proto.mutable_graph();
-  maker.Add("CumSum", { maker.Add("Mul", { "x", maker.Weight({ 4 }) }),
-      maker.Ints({ 1 }) });
-  graph.mutable_node(graph.node_size() - 1)->set_name("running_total");
+  maker.Add("Hardmax", { maker.Add("Mul", { "x", maker.Weight({ 4 }) }) });
+  graph.mutable_node(graph.node_size() - 1)->set_name("the_largest");
   models::TemporaryFile file;
   file.Write(maker.FinishHere());
   const std::string message = Message([&]()
       { dasgd::OnnxFunction<arma::fmat> function(file.Path()); });
-  CHECK_THAT(message, ContainsSubstring("'running_total' (CumSum)") &&
+  CHECK_THAT(message, ContainsSubstring("'the_largest' (Hardmax)") &&
       ContainsSubstring(file.Path()) && ContainsSubstring("Gemm") &&
       ContainsSubstring("BatchNormalization"));
 }
@@ -410,21 +395,13 @@ TEST_CASE("what is wrong with a model or its data is told", "[onnx]")
   CHECK_THAT(changed([](Proto& p)
       { p.mutable_graph()->mutable_initializer(0)->set_data_location(
         models::pb::TensorProto::EXTERNAL); }),
-      ContainsSubstring("in another file"));
+      ContainsSubstring("in a file beside the model"));
   CHECK_THAT(changed([](Proto& p)
       { p.mutable_graph()->mutable_node(0)->set_input(1, "nothing"); }),
       ContainsSubstring("uses 'nothing'"));
   CHECK_THAT(changed([](Proto& p)
       { p.mutable_opset_import(0)->set_version(6); }),
       ContainsSubstring("version 6"));
-  CHECK_THAT(changed([](Proto& p)
-      { p.mutable_graph()->add_input()->set_name("more");
-        p.mutable_graph()->mutable_input(1)->mutable_type()->
-        mutable_tensor_type()->set_elem_type(1);
-        p.mutable_graph()->mutable_input(1)->mutable_type()->
-        mutable_tensor_type()->mutable_shape(); }),
-      ContainsSubstring("2 inputs ('x', 'more')"));
-
   // A model for batches of one point.
   Maker maker({ 2, 3 });
   file.Write(maker.Finish(maker.Add("Reshape", { maker.Add("Mul", { "x",

@@ -29,9 +29,12 @@ void SetDims(Shapes& shapes, const pb::ValueInfoProto& value)
   Dims dims;
   for (const auto& dim : value.type().tensor_type().shape().dim())
     dims.push_back(dim.has_dim_value() ? dim.dim_value() : 2);
-  if (Elements(dims, value.name()) > MaxElements)
+  // Each step of a sequence is written out.
+  const bool isLong = !dims.empty() && dims[0] > 50 && dims[0] <= 5000;
+  if (isLong || Elements(dims, value.name()) > MaxElements)
     throw std::invalid_argument("too large");
   shapes.dims[value.name()] = dims;
+  shapes.types[value.name()] = value.type().tensor_type().elem_type();
 }
 
 //! Dimensions as the file has them, in place of those that a run would find.
@@ -49,6 +52,7 @@ Shapes ClaimedShapes(const std::string& bytes, const Model& model)
   for (const pb::TensorProto& tensor : model.Graph().initializer())
   {
     shapes.dims[tensor.name()] = DimsOf(tensor);
+    shapes.types[tensor.name()] = tensor.data_type();
     if (!model.Varies(tensor.name()))
       shapes.constants[tensor.name()] = tensor;
   }
@@ -118,6 +122,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
           "every weight has a gradient");
       CheckDefined(graph.proto.graph());
     }
+  }
+  catch (const std::invalid_argument&)
+  {
+    // Refused with a message.
+  }
+  try
+  {
+    // A check goes on after what is wrong.
+    const Model model(bytes, pb::TensorProto::FLOAT, { });
+    std::vector<std::string> problems = OperatorProblems(model);
+    MakeTrainingGraph(model, ClaimedShapes(bytes, model),
+        OnnxLoss::MeanSquaredError, true, 1, &problems);
   }
   catch (const std::invalid_argument&)
   {

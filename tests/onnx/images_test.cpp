@@ -80,6 +80,68 @@ TEST_CASE("Conv has the right gradient", "[onnx]")
   CheckConv({ 1, 3, 3, 3 }, { 2, 1, 2, 2, 2 }, 16, { });
 }
 
+TEST_CASE("ConvTranspose has the right gradient", "[onnx]")
+{
+  const auto check = [](const Dims& point, const Dims& kernels,
+                        const std::int64_t channels, const size_t outputs,
+                        const Attributes& attributes)
+  {
+    Maker maker(point);
+    Dims all{ 1 };
+    all.insert(all.end(), point.begin(), point.end());
+    const std::string images = maker.Add("Mul", { "x", maker.Weight(all) });
+    CheckLinear(maker.Finish(maker.Add("ConvTranspose", { images,
+        maker.Weight(kernels), maker.Weight({ channels }) }, attributes)),
+        dasgd::graph::Elements(point, ""), outputs);
+  };
+  check({ 2, 3, 2 }, { 2, 3, 2, 2 }, 3, 72, { { "strides", Dims{ 2, 2 } } });
+  check({ 2, 3, 3 }, { 2, 1, 3, 3 }, 1, 36, { { "strides", Dims{ 2, 2 } },
+      { "pads", Dims{ 1, 1, 1, 1 } }, { "output_padding", Dims{ 1, 1 } } });
+  check({ 4, 3, 2 }, { 4, 1, 2, 2 }, 2, 24, { { "group", 2 } });
+  check({ 1, 3, 3 }, { 1, 2, 2, 2 }, 2, 50, { { "dilations", Dims{ 2, 2 } } });
+  check({ 2, 4 }, { 2, 2, 3 }, 2, 18, { { "strides", Dims{ 2 } } });
+}
+
+TEST_CASE("Resize has the right gradient", "[onnx]")
+{
+  struct Case
+  {
+    const char* mode;
+    const char* transformation;
+    std::vector<double> scales;
+    Dims sizes;
+    size_t outputs;
+  };
+  for (const Case& each : {
+      Case{ "nearest", "asymmetric", { 1, 1, 2, 2 }, { }, 48 },
+      Case{ "nearest", "half_pixel", { 1, 1, 1.5, 2 }, { }, 32 },
+      Case{ "linear", "half_pixel", { 1, 1, 2, 2 }, { }, 48 },
+      Case{ "linear", "align_corners", { }, { 5, 7 }, 70 },
+      Case{ "linear", "pytorch_half_pixel", { }, { 2, 4 }, 16 },
+      Case{ "cubic", "half_pixel", { 1, 1, 2, 2 }, { }, 48 } })
+  {
+    DYNAMIC_SECTION(each.mode << " " << each.transformation)
+    {
+      Maker maker({ 2, 3, 2 });
+      const std::string images = maker.Add("Mul", { "x", maker.Weight({ 2, 3,
+          2 }) });
+      models::Names inputs{ images, "" };
+      if (each.scales.empty())
+      {
+        inputs.push_back("");
+        inputs.push_back(maker.Add("Concat", { maker.Add("Shape", { images },
+            { { "end", 2 } }), maker.Ints(each.sizes) }, { { "axis", 0 } }));
+      }
+      else
+        inputs.push_back(maker.build.Tensor({ 4 }, each.scales));
+      CheckLinear(maker.Finish(maker.Add("Resize", inputs, {
+          { "mode", std::string(each.mode) }, { "nearest_mode",
+          std::string("floor") }, { "coordinate_transformation_mode",
+          std::string(each.transformation) } })), 12, each.outputs);
+    }
+  }
+}
+
 TEST_CASE("MaxPool has the right gradient", "[onnx]")
 {
   const Attributes plain{ { "kernel_shape", Dims{ 2, 2 } },

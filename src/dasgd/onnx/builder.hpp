@@ -76,6 +76,13 @@ class Builder
   std::string Scalar(const double value);
   std::string Ints(const Dims& values);
 
+  //! Make new ones from now on: the graph has been taken away.
+  void ForgetConstants()
+  {
+    scalars.clear();
+    ints.clear();
+  }
+
   //! A constant tensor of floating-point numbers.
   std::string Tensor(const Dims& dims, const std::vector<double>& values);
 
@@ -94,6 +101,14 @@ class Builder
   std::string Sum(const std::string& value,
                   const Dims& axes,
                   const bool keep);
+
+  //! Zeros, that take no space in the file.
+  std::string Zeros(const Dims& dims)
+  { return Add("Expand", { Scalar(0), Ints(dims) }); }
+
+  //! The same numbers, of the type of floating-point numbers.
+  std::string ToReal(const std::string& value)
+  { return Add("Cast", { value }, { { "to", type } }); }
 
   std::string Mul(const std::string& a, const std::string& b)
   { return Add("Mul", { a, b }); }

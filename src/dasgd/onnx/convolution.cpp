@@ -1,7 +1,8 @@
 /**
  * @file convolution.cpp
  *
- * The gradient of a convolution, which is two convolutions.
+ * The gradient of a convolution, which is two convolutions; and of a transposed
+ * one, which is the gradient of a convolution itself.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -50,8 +51,14 @@ void PadToSame(Windows& w, const size_t i, const bool upper)
 
 Windows WindowsOf(const Context& c, const Dims& kernel)
 {
-  const Dims& in = c.InDims(0);
-  const Dims& out = c.OutDims();
+  return WindowsOf(c, kernel, c.InDims(0), c.OutDims());
+}
+
+Windows WindowsOf(const Context& c,
+                  const Dims& kernel,
+                  const Dims& in,
+                  const Dims& out)
+{
   if (in.size() < 3 || out.size() != in.size())
     c.Refuse("its input has dimensions " + Text(in) + ", but must be images");
   Windows w;
@@ -112,12 +119,12 @@ Dims Swapped(const size_t rank)
 }
 
 //! The images with points as channels, and channels of a group as points.
-std::string ImagesByChannel(Context& c, const std::int64_t group)
+std::string ImagesByChannel(Context& c, const std::string& images,
+                            const Dims& in, const std::int64_t group)
 {
-  const Dims& in = c.InDims(0);
   if (group == 1)
   {
-    return c.build.Add("Transpose", { c.In(0) },
+    return c.build.Add("Transpose", { images },
         { { "perm", Swapped(in.size()) } });
   }
   Dims apart = in, together = in, order = Swapped(in.size() + 1);
@@ -130,11 +137,13 @@ std::string ImagesByChannel(Context& c, const std::int64_t group)
   together[0] = in[1] / group;
   together[1] = group * in[0];
   return c.build.Reshape(c.build.Add("Transpose", {
-      c.build.Reshape(c.In(0), apart) }, { { "perm", order } }), together);
+      c.build.Reshape(images, apart) }, { { "perm", order } }), together);
 }
 
 //! The gradient of the kernels: images convolved with gradients, over points.
 std::string KernelGradient(Context& c, const Windows& w,
+                           const std::string& images, const Dims& imageDims,
+                           const std::string& gradient,
                            const std::int64_t group)
 {
   const size_t rank = w.Rank();
@@ -153,11 +162,11 @@ std::string KernelGradient(Context& c, const Windows& w,
   }
   Dims pads = w.begin;
   pads.insert(pads.end(), end.begin(), end.end());
-  const std::string gradients = c.build.Add("Transpose", { c.Gradient() },
+  const std::string gradients = c.build.Add("Transpose", { gradient },
       { { "perm", Swapped(dims.size()) } });
-  std::string result = c.build.Add("Conv", { ImagesByChannel(c, group),
-      gradients }, { { "strides", w.dilations }, { "dilations", w.strides },
-      { "pads", pads }, { "group", group } });
+  std::string result = c.build.Add("Conv", { ImagesByChannel(c, images,
+      imageDims, group), gradients }, { { "strides", w.dilations },
+      { "dilations", w.strides }, { "pads", pads }, { "group", group } });
   if (larger)
   {
     result = c.build.Add("Slice", { result, c.build.Ints(Dims(rank, 0)),
@@ -167,29 +176,79 @@ std::string KernelGradient(Context& c, const Windows& w,
       { { "perm", Swapped(dims.size()) } });
 }
 
-void Conv(Context& c)
+void GiveBias(Context& c, const Windows& w)
+{
+  Dims axes{ 0 };
+  for (size_t i = 0; i < w.Rank(); ++i)
+    axes.push_back(std::int64_t(i + 2));
+  c.Give(2, c.build.Sum(c.Gradient(), axes, false));
+}
+
+//! Groups of channels: kernels are channels of one side x those of a group of
+//! the other.
+std::int64_t Groups(const Context& c, const std::int64_t channels)
 {
   const Dims& kernels = c.InDims(1);
   const std::int64_t group = Int(c.Node(), "group", 1);
   if (kernels.size() < 3 || kernels.size() != c.InDims(0).size() ||
       group < 1 || group > MaxSize || kernels[0] % group != 0 ||
-      c.InDims(0)[1] % group != 0 || kernels[1] != c.InDims(0)[1] / group)
+      channels % group != 0 || kernels[1] != channels / group)
   {
     c.Refuse("kernels of " + Text(kernels) + " in " + std::to_string(group) +
         " groups do not fit images of " + Text(c.InDims(0)));
   }
+  return group;
+}
+
+void Conv(Context& c)
+{
+  if (c.InDims(0).size() < 3)
+    c.Refuse("its input has dimensions " + Text(c.InDims(0)));
+  const Dims& kernels = c.InDims(1);
+  const std::int64_t group = Groups(c, c.InDims(0)[1]);
   const Windows w = WindowsOf(c, Dims(kernels.begin() + 2, kernels.end()));
   if (c.Needs(0))
     c.Give(0, ImageGradient(c, w, int(group)));
   if (c.Needs(1))
-    c.Give(1, KernelGradient(c, w, group));
-  if (c.Needs(2))
   {
-    Dims axes{ 0 };
-    for (size_t i = 0; i < w.Rank(); ++i)
-      axes.push_back(std::int64_t(i + 2));
-    c.Give(2, c.build.Sum(c.Gradient(), axes, false));
+    c.Give(1, KernelGradient(c, w, c.In(0), c.InDims(0), c.Gradient(),
+        group));
   }
+  if (c.Needs(2))
+    GiveBias(c, w);
+}
+
+void ConvTranspose(Context& c)
+{
+  if (c.InDims(0).size() < 3 || c.OutDims().size() < 3)
+    c.Refuse("its input has dimensions " + Text(c.InDims(0)));
+  if (String(c.Node(), "auto_pad", "NOTSET") != "NOTSET" ||
+      FindAttribute(c.Node(), "output_shape"))
+    c.Refuse("auto_pad and output_shape have no gradient; give pads");
+  const Dims& kernels = c.InDims(1);
+  const std::int64_t group = Groups(c, c.OutDims()[1]);
+  // A convolution from the output to the input.
+  const Windows w = WindowsOf(c, Dims(kernels.begin() + 2, kernels.end()),
+      c.OutDims(), c.InDims(0));
+  for (size_t i = 0; i < w.Rank(); ++i)
+  {
+    const std::int64_t left = w.in[i] + w.begin[i] + w.end[i] - w.Extent(i);
+    if (left / w.strides[i] + 1 != w.out[i])
+      c.Refuse("its output does not follow from its input");
+  }
+  if (c.Needs(0))
+  {
+    c.Give(0, c.build.Add("Conv", { c.Gradient(), c.In(1) }, {
+        { "strides", w.strides }, { "dilations", w.dilations },
+        { "pads", w.Pads() }, { "group", group } }));
+  }
+  if (c.Needs(1))
+  {
+    c.Give(1, KernelGradient(c, w, c.Gradient(), c.OutDims(), c.In(0),
+        group));
+  }
+  if (c.Needs(2))
+    GiveBias(c, w);
 }
 
 } // namespace
@@ -197,6 +256,7 @@ void Conv(Context& c)
 void AddConvolution(std::map<std::string, Operator>& table)
 {
   table["Conv"] = { Same, Conv };
+  table["ConvTranspose"] = { Same, ConvTranspose };
 }
 
 } // namespace graph

@@ -130,12 +130,103 @@ void MatMul(Context& c)
   }
 }
 
+//! An equation of Einsum: the letters of each input, and of the output.
+struct Equation
+{
+  std::vector<std::string> inputs;
+  std::string output;
+};
+
+Equation EquationOf(const Context& c)
+{
+  std::string text = String(c.Node(), "equation", "");
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  const size_t arrow = text.find("->");
+  const std::string left = text.substr(0, arrow);
+  Equation equation;
+  equation.inputs.push_back("");
+  std::map<char, int> counts;
+  for (const char letter : left)
+  {
+    if (letter == ',')
+      equation.inputs.push_back("");
+    else
+    {
+      ++counts[letter];
+      equation.inputs.back() += letter;
+    }
+  }
+  if (arrow != std::string::npos)
+    equation.output = text.substr(arrow + 2);
+  else
+  {
+    for (const auto& each : counts)
+      equation.output += each.second == 1 ? std::string(1, each.first) : "";
+  }
+  if (int(equation.inputs.size()) != c.Node().input_size())
+    c.Refuse("its equation '" + text + "' is not for its inputs");
+  const auto check = [&](std::string letters, const Dims& dims)
+  {
+    const size_t size = letters.size();
+    std::sort(letters.begin(), letters.end());
+    if (letters.find('.') != std::string::npos ||
+        std::unique(letters.begin(), letters.end()) != letters.end() ||
+        size != dims.size())
+    {
+      c.Refuse("there is no gradient for its equation '" + text + "' with " +
+          Text(dims) + ": dots and letters that repeat in one input are not "
+          "supported");
+    }
+  };
+  for (size_t i = 0; i < equation.inputs.size(); ++i)
+    check(equation.inputs[i], c.InDims(int(i)));
+  check(equation.output, c.OutDims());
+  return equation;
+}
+
+//! The gradient of an input is made of that of the output and the other inputs.
+void Einsum(Context& c)
+{
+  const Equation equation = EquationOf(c);
+  for (size_t i = 0; i < equation.inputs.size(); ++i)
+  {
+    if (!c.Needs(int(i)))
+      continue;
+    std::string text = equation.output, all = equation.output;
+    Names inputs{ c.Gradient() };
+    for (size_t k = 0; k < equation.inputs.size(); ++k)
+    {
+      if (k == i)
+        continue;
+      text += "," + equation.inputs[k];
+      all += equation.inputs[k];
+      inputs.push_back(c.In(int(k)));
+    }
+    // What only this input has was summed, and is repeated.
+    const Dims& in = c.InDims(int(i));
+    Dims kept = in;
+    text += "->";
+    for (size_t k = 0; k < in.size(); ++k)
+    {
+      if (all.find(equation.inputs[i][k]) == std::string::npos)
+        kept[k] = 1;
+      else
+        text += equation.inputs[i][k];
+    }
+    const std::string sum = c.build.Add("Einsum", inputs, { { "equation",
+        text } });
+    c.Give(int(i), kept == in ? sum : c.build.Add("Expand", {
+        c.build.Reshape(sum, kept), c.build.Ints(in) }));
+  }
+}
+
 } // namespace
 
 void AddLinear(std::map<std::string, Operator>& table)
 {
   table["Gemm"] = { Same, Gemm };
   table["MatMul"] = { Same, MatMul };
+  table["Einsum"] = { Same, Einsum };
 }
 
 } // namespace graph

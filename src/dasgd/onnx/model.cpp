@@ -5,6 +5,9 @@
  */
 #include "model.hpp"
 
+#include "external_data.hpp"
+#include "local_functions.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
@@ -43,6 +46,20 @@ void CheckTensors(const pb::GraphProto& graph, const int depth)
   }
 }
 
+//! Does a node have graphs of its own, as If and Loop do?
+bool HasSubgraphs(const pb::GraphProto& graph)
+{
+  for (const pb::NodeProto& node : graph.node())
+  {
+    for (const pb::AttributeProto& attribute : node.attribute())
+    {
+      if (attribute.has_g() || attribute.graphs_size() > 0)
+        return true;
+    }
+  }
+  return false;
+}
+
 //! Is it one of the standard's operators?
 bool IsStandard(const pb::NodeProto& node)
 {
@@ -67,12 +84,47 @@ bool IsWeight(const pb::NodeProto& node, const int index)
   return true;
 }
 
+//! Is a name of the form of a pattern, in which '*' stands for anything?
 bool Matches(const std::string& name, const std::string& pattern)
 {
-  if (pattern.empty() || pattern.back() != '*')
-    return name == pattern;
-  return name.compare(0, pattern.size() - 1, pattern, 0, pattern.size() - 1) ==
-      0;
+  // Where to go on after the last '*': it then takes one letter more.
+  size_t at = 0, star = std::string::npos, resume = 0;
+  size_t i = 0;
+  while (i < name.size())
+  {
+    if (at < pattern.size() && pattern[at] == '*')
+    {
+      star = at++;
+      resume = i;
+    }
+    else if (at < pattern.size() && pattern[at] == name[i])
+    {
+      ++at;
+      ++i;
+    }
+    else if (star != std::string::npos)
+    {
+      at = star + 1;
+      i = ++resume;
+    }
+    else
+      return false;
+  }
+  return pattern.find_first_not_of('*', at) == std::string::npos;
+}
+
+//! Is it a mask to be added before Softmax?  Files do not tell buffers from
+//! weights, but no weights look like this.
+bool IsMask(const pb::TensorProto& tensor)
+{
+  bool masks = false;
+  for (const float value : Reals<float>(tensor))
+  {
+    if (value != 0 && !(value <= -1e4f))
+      return false;
+    masks = masks || value != 0;
+  }
+  return masks;
 }
 
 //! Does an operator draw random numbers?
@@ -86,7 +138,9 @@ bool IsRandom(const pb::NodeProto& node)
 
 Model::Model(const std::string& bytes,
              const std::int32_t type,
-             const std::vector<std::string>& frozen) :
+             const std::vector<std::string>& frozen,
+             const OutputChoice& output,
+             const std::string& folder) :
     type(type)
 {
   if (bytes.size() > size_t(std::numeric_limits<int>::max()) ||
@@ -96,12 +150,16 @@ Model::Model(const std::string& bytes,
     throw std::invalid_argument("this is no ONNX model: its " +
         std::to_string(bytes.size()) + " bytes are not one graph with nodes");
   }
+  if (!folder.empty())
+    ReadExternalData(*proto.mutable_graph(), folder);
+  InlineFunctions(proto);
   CheckGraph();
-  FindInput();
   ToInferenceForm();
-  Prune();
   SeparateStatistics();
   original = proto;
+  ChooseOutput(output);
+  Prune();
+  FindInputs();
   Convert();
   FindParameters(frozen);
   FollowValues();
@@ -168,53 +226,102 @@ void Model::CheckGraph()
         define(name, false);
     }
   }
-  if (graph.output_size() != 1 || !known.count(graph.output(0).name()))
+  for (const pb::ValueInfoProto& value : graph.output())
   {
-    throw std::invalid_argument("the model has " +
-        std::to_string(graph.output_size()) + " outputs, but must have exactly "
-        "one, which a node computes");
+    if (!known.count(value.name()))
+    {
+      throw std::invalid_argument("nothing computes the output '" +
+          value.name() + "'");
+    }
   }
+  if (graph.output_size() == 0)
+    throw std::invalid_argument("the model has no output");
 }
 
-void Model::FindInput()
+void Model::ChooseOutput(const OutputChoice& choice)
 {
-  std::set<std::string> given;
-  for (const pb::TensorProto& tensor : proto.graph().initializer())
-    given.insert(tensor.name());
+  pb::GraphProto& graph = *proto.mutable_graph();
   std::string names;
-  size_t count = 0;
-  for (const pb::ValueInfoProto& value : proto.graph().input())
+  int chosen = -1;
+  for (int i = 0; i < graph.output_size(); ++i)
   {
+    const std::string& name = graph.output(i).name();
+    names += (i == 0 ? "'" : ", '") + name + "'";
+    const bool fits = !choice.name.empty() ? name == choice.name :
+        (name == "loss") == choice.isLoss;
+    if (fits && chosen < 0)
+      chosen = i;
+  }
+  if (chosen < 0 && choice.name.empty() && graph.output_size() == 1)
+    chosen = 0;
+  if (chosen < 0)
+  {
+    throw std::invalid_argument("the model has no output '" +
+        (choice.name.empty() ? "loss" : choice.name) + "'; name one of " +
+        names);
+  }
+  const pb::ValueInfoProto output = graph.output(chosen);
+  graph.clear_output();
+  *graph.add_output() = output;
+}
+
+void Model::FindInputs()
+{
+  pb::GraphProto& graph = *proto.mutable_graph();
+  std::set<std::string> given, used;
+  for (const pb::TensorProto& tensor : graph.initializer())
+    given.insert(tensor.name());
+  for (const pb::NodeProto& node : graph.node())
+    used.insert(node.input().begin(), node.input().end());
+  std::vector<pb::ValueInfoProto> kept;
+  for (const pb::ValueInfoProto& value : graph.input())
+  {
+    const auto& tensor = value.type().tensor_type();
     if (given.count(value.name()))
-      continue;
-    ++count;
-    names += (names.empty() ? "'" : ", '") + value.name() + "'";
-    input = value.name();
-    if (!value.type().tensor_type().has_shape() ||
-        !IsReal(value.type().tensor_type().elem_type()))
     {
-      throw std::invalid_argument("the input '" + input + "' must be a tensor "
-          "of floating-point numbers whose dimensions the model tells");
+      kept.push_back(value);
+      continue;
     }
-    inputDims.clear();
-    for (const auto& dim : value.type().tensor_type().shape().dim())
-      inputDims.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+    // Subgraphs use values of the graph around them without saying so.
+    if (!used.count(value.name()) && !HasSubgraphs(graph))
+      continue;
+    kept.push_back(value);
+    Input input{ value.name(), tensor.elem_type(), { }, { } };
+    if (!tensor.has_shape() ||
+        (!IsReal(input.type) && !IsWhole(input.type)))
+    {
+      throw std::invalid_argument("the input '" + input.name + "' must be a "
+          "tensor of floating-point or whole numbers whose dimensions the model "
+          "tells");
+    }
+    for (const auto& dim : tensor.shape().dim())
+    {
+      input.dims.push_back(dim.has_dim_value() && dim.dim_value() > 0 ?
+          dim.dim_value() : -1);
+      input.symbols.push_back(dim.dim_param());
+    }
+    if (input.dims.empty())
+    {
+      throw std::invalid_argument("the input '" + input.name + "' is a scalar; "
+          "its first dimension must be the batch");
+    }
+    input.type = IsReal(input.type) ? type : std::int32_t(
+        pb::TensorProto::INT64);
+    inputs.push_back(input);
   }
-  if (count != 1)
-  {
-    throw std::invalid_argument("the model has " + std::to_string(count) +
-        " inputs (" + names + "), but must have exactly one, for points");
-  }
-  if (inputDims.empty())
-  {
-    throw std::invalid_argument("the input '" + input + "' is a scalar; its "
-        "first dimension must be the batch");
-  }
+  if (inputs.empty())
+    throw std::invalid_argument("the output '" + Output() + "' depends on no "
+        "input, but points are needed");
+  graph.clear_input();
+  for (const pb::ValueInfoProto& value : kept)
+    *graph.add_input() = value;
 }
 
 void Model::ToInferenceForm()
 {
-  std::set<std::string> used{ proto.graph().output(0).name() };
+  std::set<std::string> used;
+  for (const pb::ValueInfoProto& value : proto.graph().output())
+    used.insert(value.name());
   for (const pb::NodeProto& node : proto.graph().node())
     used.insert(node.input().begin(), node.input().end());
   for (pb::NodeProto& node : *proto.mutable_graph()->mutable_node())
@@ -267,6 +374,9 @@ void Model::Prune()
       *kept.add_node() = graph.node(i);
   }
   graph.Swap(&kept);
+  statistics.erase(std::remove_if(statistics.begin(), statistics.end(),
+      [&](const Statistic& statistic) { return !used.count(statistic.node); }),
+      statistics.end());
 }
 
 void Model::SeparateStatistics()
@@ -277,8 +387,22 @@ void Model::SeparateStatistics()
   std::map<std::string, pb::TensorProto> given;
   for (const pb::TensorProto& tensor : graph.initializer())
     given[tensor.name()] = tensor;
-  for (const pb::NodeProto& node : graph.node())
+  // Exporters write a tensor that is used twice as an Identity of the first.
+  std::map<std::string, std::string> copies;
+  for (pb::NodeProto& node : *graph.mutable_node())
   {
+    if (Is(node, "Identity") && node.input_size() == 1)
+    {
+      const auto copied = copies.find(node.input(0));
+      copies[node.output(0)] = copied == copies.end() ? node.input(0) :
+          copied->second;
+    }
+    for (int i = 3; Is(node, "BatchNormalization") && i < 5; ++i)
+    {
+      const auto copied = copies.find(node.input(i));
+      if (copied != copies.end() && given.count(copied->second))
+        node.set_input(i, copied->second);
+    }
     for (const std::string& name : node.input())
       ++uses[name];
     names.insert(node.output().begin(), node.output().end());
@@ -370,6 +494,54 @@ void Model::Convert()
     value.set_type(pb::AttributeProto::TENSOR);
     *value.mutable_t() = MakeReals("", type, dims, reals.data());
   }
+  CastInputs();
+}
+
+void Model::CastInputs()
+{
+  pb::GraphProto& graph = *proto.mutable_graph();
+  std::set<std::string> taken;
+  for (const pb::TensorProto& tensor : graph.initializer())
+    taken.insert(tensor.name());
+  for (const pb::NodeProto& node : graph.node())
+  {
+    taken.insert(node.input().begin(), node.input().end());
+    taken.insert(node.output().begin(), node.output().end());
+  }
+  std::vector<pb::NodeProto> casts;
+  for (const Input& input : inputs)
+  {
+    for (pb::ValueInfoProto& value : *graph.mutable_input())
+    {
+      auto& tensor = *value.mutable_type()->mutable_tensor_type();
+      if (value.name() != input.name || tensor.elem_type() == input.type)
+        continue;
+      std::string fresh = input.name;
+      do
+        fresh += "_cast";
+      while (!taken.insert(fresh).second);
+      pb::NodeProto cast;
+      cast.set_op_type("Cast");
+      cast.set_name(fresh);
+      cast.add_input(input.name);
+      cast.add_output(fresh);
+      pb::AttributeProto& to = *cast.add_attribute();
+      to.set_name("to");
+      to.set_type(pb::AttributeProto::INT);
+      to.set_i(tensor.elem_type());
+      tensor.set_elem_type(input.type);
+      for (pb::NodeProto& node : *graph.mutable_node())
+        std::replace(node.mutable_input()->begin(), node.mutable_input()->end(),
+            input.name, fresh);
+      casts.push_back(cast);
+    }
+  }
+  if (casts.empty())
+    return;
+  google::protobuf::RepeatedPtrField<pb::NodeProto> nodes(casts.begin(),
+      casts.end());
+  nodes.MergeFrom(graph.node());
+  graph.mutable_node()->Swap(&nodes);
 }
 
 void Model::FindParameters(const std::vector<std::string>& frozen)
@@ -391,7 +563,7 @@ void Model::FindParameters(const std::vector<std::string>& frozen)
     initializers[tensor.name()] = i;
     // Scalars are constants of formulas; weights have dimensions.
     if (!IsReal(tensor.data_type()) || tensor.dims_size() == 0 ||
-        !weights.count(tensor.name()) ||
+        !weights.count(tensor.name()) || IsMask(tensor) ||
         std::any_of(frozen.begin(), frozen.end(), [&](const std::string& each)
         { return Matches(tensor.name(), each); }))
       continue;
@@ -409,7 +581,8 @@ void Model::FollowValues()
   for (const Parameter& parameter : parameters)
     active.insert(parameter.name);
   varying = active;
-  varying.insert(input);
+  for (const Input& input : inputs)
+    varying.insert(input.name);
   for (const pb::NodeProto& node : proto.graph().node())
   {
     // Dimensions are known, whatever the values are.

@@ -19,6 +19,27 @@
 namespace dasgd {
 namespace graph {
 
+//! A tensor that the model is given for each batch.
+struct Input
+{
+  std::string name;
+  //! The model's type of floating-point numbers, or INT64 for whole numbers.
+  std::int32_t type;
+  //! The batch comes first; -1 where they are open.
+  Dims dims;
+  //! Names of open dimensions; equal ones have equal sizes.
+  std::vector<std::string> symbols;
+};
+
+//! Which of a model's outputs is used, and for what.
+struct OutputChoice
+{
+  //! Its name; if empty, the first that is not called "loss".
+  std::string name;
+  //! The output is what is minimized; if it has no name, "loss" or the only one.
+  bool isLoss = false;
+};
+
 //! An initializer that is trained, and its place in the iterate.
 struct Parameter
 {
@@ -50,12 +71,15 @@ class Model
   /**
    * @param bytes The content of a file.
    * @param type The type to compute with: pb::TensorProto::FLOAT or DOUBLE.
-   * @param frozen Initializers that are not trained; a name that ends in '*'
-   *     stands for all that begin so.
+   * @param frozen Initializers that are not trained; '*' in a name stands for
+   *     anything.
+   * @param folder Where files of external data are; if empty, there may be none.
    */
   Model(const std::string& bytes,
         const std::int32_t type,
-        const std::vector<std::string>& frozen);
+        const std::vector<std::string>& frozen,
+        const OutputChoice& output = OutputChoice(),
+        const std::string& folder = "");
 
   const pb::GraphProto& Graph() const { return proto.graph(); }
   const pb::ModelProto& Proto() const { return proto; }
@@ -64,9 +88,9 @@ class Model
   //! The version of the standard operators that the file uses.
   std::int64_t Opset() const { return opset; }
 
-  //! The input for points, and its dimensions; -1 where they are open.
-  const std::string& Input() const { return input; }
-  const Dims& InputDims() const { return inputDims; }
+  //! Those that the output needs, in the order of the file.
+  const std::vector<graph::Input>& Inputs() const { return inputs; }
+  //! The output that is used; there may be others in the file.
   const std::string& Output() const { return proto.graph().output(0).name(); }
 
   const std::vector<Parameter>& Parameters() const { return parameters; }
@@ -92,11 +116,13 @@ class Model
 
  private:
   void CheckGraph();
-  void FindInput();
   void ToInferenceForm();
   void SeparateStatistics();
+  void ChooseOutput(const OutputChoice& choice);
   void Prune();
+  void FindInputs();
   void Convert();
+  void CastInputs();
   void FindParameters(const std::vector<std::string>& frozen);
   void FollowValues();
 
@@ -105,8 +131,7 @@ class Model
   pb::ModelProto proto;
   std::int32_t type;
   std::int64_t opset = 0;
-  std::string input;
-  Dims inputDims;
+  std::vector<graph::Input> inputs;
   std::vector<Parameter> parameters;
   std::vector<Statistic> statistics;
   std::set<std::string> active, varying;

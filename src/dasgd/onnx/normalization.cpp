@@ -1,8 +1,8 @@
 /**
  * @file normalization.cpp
  *
- * Gradients of what looks at several numbers at once: BatchNormalization in its
- * training form, Softmax, and Dropout with a random mask.
+ * Gradients of what looks at several numbers at once: normalizations (that by
+ * batch in its training form), Softmax, and Dropout with a random mask.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -13,73 +13,162 @@ namespace graph {
 
 namespace {
 
-//! All dimensions but that of channels.
-Dims BatchAxes(const Context& c)
+/**
+ * What all normalizations are: numbers are put together, such that some axes
+ * are normalized, and taken apart again, to be scaled and shifted.
+ */
+struct Normalization
 {
-  const size_t rank = c.InDims(0).size();
-  if (rank < 2)
-    c.Refuse("its input has dimensions " + Text(c.InDims(0)));
-  Dims axes{ 0 };
-  for (size_t i = 2; i < rank; ++i)
-    axes.push_back(std::int64_t(i));
-  return axes;
+  //! Dimensions in which numbers are normalized, and over which of these axes.
+  Dims together, axes;
+  //! Dimensions in which they are scaled, and the scale in these.
+  Dims apart, scale;
+  double epsilon = 1e-5;
+};
+
+//! Images with as many channels as the scale has numbers.
+void CheckChannels(const Context& c, const std::int64_t channels)
+{
+  const Dims& in = c.InDims(0);
+  if (in.size() < 2)
+    c.Refuse("its input has dimensions " + Text(in));
+  if (c.InDims(1) != Dims{ channels } || c.InDims(2) != c.InDims(1))
+  {
+    c.Refuse("scale and bias have dimensions " + Text(c.InDims(1)) + " and " +
+        Text(c.InDims(2)) + ", but must have " + std::to_string(channels));
+  }
 }
 
-//! A vector of channels as a tensor that is broadcast over the others.
-Dims ChannelDims(const Context& c)
+Normalization NormalizationOf(const Context& c)
 {
-  Dims dims(c.InDims(0).size(), 1);
-  dims[1] = c.InDims(0)[1];
-  return dims;
+  const std::string& operation = c.Node().op_type();
+  const Dims& in = c.InDims(0);
+  const std::int64_t rank = std::int64_t(in.size());
+  Normalization n;
+  n.together = n.apart = in;
+  n.epsilon = Real(c.Node(), "epsilon", 1e-5);
+  if (operation == "LayerNormalization")
+  {
+    const size_t first = Axis(c.Node(), Int(c.Node(), "axis", -1), in.size());
+    for (std::int64_t i = std::int64_t(first); i < rank; ++i)
+      n.axes.push_back(i);
+    n.scale = c.InDims(1);
+    return n;
+  }
+  if (operation == "MeanVarianceNormalization")
+  {
+    for (const std::int64_t axis : Ints(c.Node(), "axes", { 0, 2, 3 }))
+      n.axes.push_back(std::int64_t(Axis(c.Node(), axis, in.size())));
+    // ONNX adds it to the deviation, which is the same but for equal numbers.
+    n.epsilon = 1e-18;
+    return n;
+  }
+  if (operation == "GroupNormalization")
+  {
+    const std::int64_t groups = Int(c.Node(), "num_groups", 0);
+    // Before version 21 there is one scale for each group.
+    const bool old = c.Opset() < 21;
+    if (rank < 2 || groups < 1 || groups > in[1] || in[1] % groups != 0)
+    {
+      c.Refuse(std::to_string(groups) + " groups do not divide " + Text(in));
+    }
+    CheckChannels(c, old ? groups : in[1]);
+    const size_t rows = Elements({ in[0], groups }, c.In(0));
+    n.together = { in[0], groups, rows == 0 ? 0 :
+        std::int64_t(Elements(in, c.In(0)) / rows) };
+    n.axes = { 2 };
+    if (old)
+    {
+      n.apart = n.together;
+      n.scale = { 1, groups, 1 };
+      return n;
+    }
+  }
+  else
+  {
+    CheckChannels(c, rank < 2 ? 0 : in[1]);
+    if (operation == "BatchNormalization")
+      n.axes.push_back(0);
+    for (std::int64_t i = 2; i < rank; ++i)
+      n.axes.push_back(i);
+  }
+  n.scale.assign(size_t(rank), 1);
+  n.scale[1] = in[1];
+  return n;
+}
+
+std::string Mean(Context& c, const std::string& value, const Dims& axes)
+{
+  return axes.empty() ? value : c.build.Add("ReduceMean", { value,
+      c.build.Ints(axes) }, { { "keepdims", 1 } });
+}
+
+//! A value in other dimensions, if they are others.
+std::string As(Context& c, const std::string& value, const Dims& from,
+               const Dims& to)
+{
+  return from == to ? value : c.build.Reshape(value, to);
 }
 
 //! Saves mean and variance of the batch, as vectors, for the running ones; and
 //! for the gradient the normalized input and one over the deviation.
-void BatchNormForward(Context& c)
+void NormalizeForward(Context& c)
 {
-  const Dims axes = BatchAxes(c), channels = ChannelDims(c);
-  const double epsilon = Real(c.Node(), "epsilon", 1e-5);
-  const auto mean = [&](const std::string& value)
-  {
-    return c.build.Add("ReduceMean", { value, c.build.Ints(axes) },
-        { { "keepdims", 1 } });
-  };
-  const std::string average = mean(c.In(0));
-  const std::string centered = c.build.Add("Sub", { c.In(0), average });
-  const std::string variance = mean(c.build.Mul(centered, centered));
+  const Normalization n = NormalizationOf(c);
+  const std::string input = As(c, c.In(0), c.InDims(0), n.together);
+  const std::string average = Mean(c, input, n.axes);
+  const std::string centered = c.build.Add("Sub", { input, average });
+  const std::string variance = Mean(c, c.build.Mul(centered, centered),
+      n.axes);
   const std::string inverse = c.build.Add("Reciprocal", { c.build.Add("Sqrt",
-      { c.build.Add("Add", { variance, c.build.Scalar(epsilon) }) }) });
+      { c.build.Add("Add", { variance, c.build.Scalar(n.epsilon) }) }) });
   const std::string normal = c.build.Mul(centered, inverse);
-  c.build.AddAs({ c.Out() }, "Add", { c.build.Mul(normal,
-      c.build.Reshape(c.In(1), channels)), c.build.Reshape(c.In(2),
-      channels) });
-  const Dims vector{ channels[1] };
-  c.saved = { c.build.Reshape(average, vector),
-      c.build.Reshape(variance, vector), normal, inverse };
+  std::string output = As(c, normal, n.together, n.apart);
+  c.saved = { "", "", normal, inverse };
+  if (c.Node().op_type() == "BatchNormalization")
+  {
+    const Dims vector{ c.InDims(0)[1] };
+    c.saved[0] = c.build.Reshape(average, vector);
+    c.saved[1] = c.build.Reshape(variance, vector);
+  }
+  if (c.Has(1))
+  {
+    output = c.build.Mul(output, As(c, c.In(1), c.InDims(1), n.scale));
+    if (c.Has(2))
+    {
+      output = c.build.Add("Add", { output, As(c, c.In(2), c.InDims(2),
+          n.scale) });
+    }
+  }
+  c.build.AddAs({ c.Out() }, "Reshape", { output,
+      c.build.Ints(c.OutDims()) });
 }
 
-void BatchNorm(Context& c)
+void Normalize(Context& c)
 {
-  const Dims axes = BatchAxes(c), channels = ChannelDims(c);
-  const std::string& g = c.Gradient();
+  const Normalization n = NormalizationOf(c);
+  const std::string g = As(c, c.Gradient(), c.OutDims(), n.apart);
   const std::string& normal = c.saved[2];
-  const std::string bias = c.build.Sum(g, axes, true);
-  const std::string scale = c.build.Sum(c.build.Mul(g, normal), axes, true);
-  const Dims vector{ channels[1] };
+  // Products are added up over what scale and bias are repeated for.
+  const auto give = [&](const int i, const std::string& gradient)
+  {
+    c.Give(i, As(c, c.build.Unbroadcast(gradient, n.apart, n.scale), n.scale,
+        c.InDims(i)));
+  };
   if (c.Needs(1))
-    c.Give(1, c.build.Reshape(scale, vector));
+    give(1, c.build.Mul(g, As(c, normal, n.together, n.apart)));
   if (c.Needs(2))
-    c.Give(2, c.build.Reshape(bias, vector));
+    give(2, g);
   if (!c.Needs(0))
     return;
   // Mean and deviation depend on the input, too.
-  const double count = double(Elements(c.InDims(0), c.In(0))) /
-      double(channels[1]);
-  const std::string less = c.build.Add("Sub", { c.build.Add("Sub", { g,
-      c.build.Scale(bias, 1 / count) }), c.build.Mul(normal,
-      c.build.Scale(scale, 1 / count)) });
-  c.Give(0, c.build.Mul(less, c.build.Mul(c.saved[3],
-      c.build.Reshape(c.In(1), channels))));
+  const std::string scaled = !c.Has(1) ? g : c.build.Mul(g, As(c, c.In(1),
+      c.InDims(1), n.scale));
+  const std::string inner = As(c, scaled, n.apart, n.together);
+  const std::string less = c.build.Add("Sub", { c.build.Add("Sub", { inner,
+      Mean(c, inner, n.axes) }), c.build.Mul(normal, Mean(c, c.build.Mul(inner,
+      normal), n.axes)) });
+  c.Give(0, As(c, c.build.Mul(less, c.saved[3]), n.together, c.InDims(0)));
 }
 
 //! Adds the operator over one axis; where older versions mean all axes from one
@@ -171,7 +260,10 @@ void Dropout(Context& c)
 
 void AddNormalization(std::map<std::string, Operator>& table)
 {
-  table["BatchNormalization"] = { BatchNormForward, BatchNorm };
+  for (const char* name : { "BatchNormalization", "GroupNormalization",
+      "InstanceNormalization", "LayerNormalization",
+      "MeanVarianceNormalization" })
+    table[name] = { NormalizeForward, Normalize };
   table["Softmax"] = { SoftmaxForward, Softmax };
   table["LogSoftmax"] = { SoftmaxForward, LogSoftmax };
   table["Dropout"] = { DropoutForward, Dropout };

@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace dasgd {
@@ -25,9 +26,16 @@ namespace dasgd {
 //! How a model is read and computed.
 struct OnnxOptions
 {
-  //! Initializers that are not trained; a name that ends in '*' stands for all
-  //! that begin so.
+  //! Initializers that are not trained; '*' in a name stands for anything.
   std::vector<std::string> frozen;
+  //! The output to use; if empty, the first that is not called "loss", or with
+  //! OnnxLoss::Model the one that is.
+  std::string output;
+  //! The cross entropy leaves out positions that have this class.
+  std::int64_t ignored = -100;
+  //! The size of dimensions that the model leaves open and no points decide; 0
+  //! to refuse such a model.
+  size_t open = 0;
   //! Threads for one operator.
   size_t threads = 1;
   //! For the masks of Dropout; give each rank another one.
@@ -45,6 +53,45 @@ struct OnnxParameter
   size_t elements;
 };
 
+//! Values of all points: for one input of a model, or what its outputs should
+//! be.
+struct OnnxArray
+{
+  //! The model's input; may be empty if it has only one.
+  std::string name;
+  //! Of one point; if empty, whatever the model says.
+  std::vector<std::int64_t> dims;
+  //! A column for each point, the last dimension varying fastest; whole numbers
+  //! for tokens and classes.
+  std::variant<arma::fmat, arma::mat, arma::Mat<arma::s64>> values;
+
+  //! The number of points, and of values that each has.
+  size_t Points() const
+  { return std::visit([](const auto& v) { return size_t(v.n_cols); }, values); }
+  size_t Rows() const
+  { return std::visit([](const auto& v) { return size_t(v.n_rows); }, values); }
+};
+
+//! How good a model is on points that it has not been trained with.
+struct OnnxScore
+{
+  //! The mean loss, as in training, of a point or of a class that counts.
+  double loss = 0;
+  //! What the other number is: "accuracy", "R^2", or empty if there is none.
+  std::string name;
+  double value = 0;
+};
+
+//! An input of a model.
+struct OnnxInput
+{
+  std::string name;
+  //! Of one point.
+  std::vector<std::int64_t> dims;
+  //! Whole numbers, or floating-point ones?
+  bool whole;
+};
+
 //! One node of a model, for a table.
 struct OnnxNode
 {
@@ -58,7 +105,8 @@ struct OnnxNode
 
 /**
  * The sum, over points, of a loss of a model's output.  The iterate is a column
- * of all weights that are trained.
+ * of all weights that are trained.  With targets of which some do not count,
+ * the loss of a batch is the mean over those that do, times its points.
  *
  * Points are columns: their numbers are those of the model's input, the last
  * dimension varying fastest.  For an image of channels x height x width that is
@@ -96,6 +144,19 @@ class OnnxFunction
   OnnxFunction(const std::string& modelFile,
                MatType points,
                MatType responses,
+               const OnnxLoss loss,
+               const OnnxOptions& options = OnnxOptions());
+
+  /**
+   * A model with any number of inputs, for any loss.
+   *
+   * @param inputs One for each input of the model, in any order.
+   * @param targets Classes (whole numbers) for CrossEntropy, responses for
+   *     others; for OnnxLoss::Model none are needed.
+   */
+  OnnxFunction(const std::string& modelFile,
+               std::vector<OnnxArray> inputs,
+               OnnxArray targets,
                const OnnxLoss loss,
                const OnnxOptions& options = OnnxOptions());
 
@@ -149,9 +210,12 @@ class OnnxFunction
   const std::vector<OnnxParameter>& Parameters() const;
   //! All nodes that a point passes, in order.
   const std::vector<OnnxNode>& Nodes() const;
+  const std::vector<OnnxInput>& Inputs() const;
   //! Numbers of a point, and of the output for one.
   size_t InputSize() const;
   size_t OutputSize() const;
+  //! Dimensions of the output for one point.
+  std::vector<std::int64_t> OutputDims() const;
 
   /**
    * The model's outputs for other points, as inference computes them.
@@ -159,6 +223,17 @@ class OnnxFunction
    * @param output One column for each point.
    */
   void Predict(const MatType& iterate, const MatType& points, MatType& output);
+
+  //! The same for a model with any inputs.
+  void Predict(const MatType& iterate,
+               const std::vector<OnnxArray>& inputs,
+               MatType& output);
+
+  //! The loss and a measure that fits it for other points, as inference
+  //! computes them.
+  OnnxScore Score(const MatType& iterate,
+                  const std::vector<OnnxArray>& inputs,
+                  const OnnxArray& targets);
 
   //! Write a model file with these weights and the running statistics.
   void Save(const std::string& file, const MatType& iterate) const;

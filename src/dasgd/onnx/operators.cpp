@@ -17,16 +17,23 @@ const std::string& Context::In(const int i) const
   return node.input(i);
 }
 
+const pb::TensorProto& Context::Constant(const int i) const
+{
+  const auto found = pass.shapes.constants.find(In(i));
+  if (found == pass.shapes.constants.end())
+  {
+    Refuse("'" + In(i) + "' depends on the points or on parameters, but must "
+        "be constant");
+  }
+  return found->second;
+}
+
 Dims Context::Setting(const std::string& attribute,
                       const int input,
                       const Dims& otherwise) const
 {
-  if (!Has(input))
-    return Ints(node, attribute, otherwise);
-  const auto found = pass.shapes.constants.find(In(input));
-  if (found == pass.shapes.constants.end())
-    Refuse("'" + In(input) + "' depends on the points, but must be constant");
-  return Integers(found->second);
+  return Has(input) ? Integers(Constant(input)) :
+      Ints(node, attribute, otherwise);
 }
 
 double Context::Number(const std::string& attribute,
@@ -35,18 +42,17 @@ double Context::Number(const std::string& attribute,
 {
   if (!Has(input))
     return Real(node, attribute, otherwise);
-  const auto found = pass.shapes.constants.find(In(input));
-  if (found == pass.shapes.constants.end())
-    Refuse("'" + In(input) + "' depends on the points, but must be constant");
-  const std::vector<double> values = Reals<double>(found->second);
+  const std::vector<double> values = Reals<double>(Constant(input));
   if (values.size() != 1)
     Refuse("'" + In(input) + "' is not one number");
   return values[0];
 }
 
-const std::string& Context::Gradient() const
+std::string Context::Gradient(const int i) const
 {
-  return pass.gradients.at(Out()).front();
+  const auto found = pass.gradients.find(Out(i));
+  return found == pass.gradients.end() ? build.Zeros(OutDims(i)) :
+      found->second.front();
 }
 
 void Context::Give(const int i, const std::string& gradient)
@@ -69,6 +75,8 @@ void Same(Context& c)
   c.build.AddCopy(c.Node());
 }
 
+void Nothing(Context&) { }
+
 const std::map<std::string, Operator>& Operators()
 {
   static const std::map<std::string, Operator> operators = []()
@@ -81,6 +89,10 @@ const std::map<std::string, Operator>& Operators()
     AddNormalization(table);
     AddReshaping(table);
     AddReductions(table);
+    AddIndexing(table);
+    AddResizing(table);
+    AddFunctions(table);
+    AddRecurrent(table);
     return table;
   }();
   return operators;
@@ -94,17 +106,56 @@ std::string OperatorNames()
   return names;
 }
 
-const Operator& OperatorOf(const pb::NodeProto& node)
+const Operator* FindOperator(const pb::NodeProto& node)
 {
   const auto found = Operators().find(node.op_type());
-  if (found == Operators().end() ||
-      !(node.domain().empty() || node.domain() == "ai.onnx"))
+  return found != Operators().end() &&
+      (node.domain().empty() || node.domain() == "ai.onnx") ? &found->second :
+      nullptr;
+}
+
+namespace {
+
+//! What somebody can do about an operator that there is no gradient for.
+std::string Advice(const pb::NodeProto& node)
+{
+  const std::string& name = node.op_type();
+  const auto begins = [&](const char* text) { return name.rfind(text, 0) == 0; };
+  if (!node.domain().empty() && node.domain() != "ai.onnx")
+  {
+    return "; it is none of ONNX's own: export the model without operators of '"
+        + node.domain() + "', and before it is optimized for a runtime";
+  }
+  if (name == "Loop" || name == "If" || name == "Scan")
+  {
+    return "; export the model with fixed lengths and without branches, such "
+        "that the exporter writes its steps out";
+  }
+  if (begins("Quantize") || begins("Dequantize") || begins("QLinear") ||
+      begins("DynamicQuantize") || name.find("Integer") != std::string::npos)
+    return "; export the model before it is quantized";
+  if (name == "Upsample")
+    return "; export the model with opset 13 or newer, which have Resize";
+  if (name == "Attention" || name == "RMSNormalization" ||
+      name == "RotaryEmbedding" || name == "Swish")
+  {
+    return "; export the model with opset 20, where it is written by simpler "
+        "operators";
+  }
+  return "; use another layer, or freeze what is before it";
+}
+
+} // namespace
+
+const Operator& OperatorOf(const pb::NodeProto& node)
+{
+  const Operator* found = FindOperator(node);
+  if (!found)
   {
     throw std::invalid_argument(Describe(node) + " cannot be trained: there is "
-        "no gradient for this operator.  There are gradients for " +
-        OperatorNames());
+        "no gradient for this operator" + Advice(node));
   }
-  return found->second;
+  return *found;
 }
 
 } // namespace graph

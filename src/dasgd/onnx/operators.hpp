@@ -20,13 +20,21 @@
 namespace dasgd {
 namespace graph {
 
+//! The version of operators in which the functions of operators write.
+constexpr std::int64_t OwnOpset = 18;
+
+//! A node, and the version of operators that it is written in.
+struct Step
+{
+  pb::NodeProto node;
+  std::int64_t opset;
+};
+
 //! What the functions of all nodes share.
 struct Pass
 {
   Builder& build;
-  //! Known at the start; functions may add values of their own.
-  Shapes& shapes;
-  std::int64_t opset;
+  const Shapes& shapes;
   //! Does a value need a gradient?
   std::function<bool(const std::string&)> needs;
   //! What has been added up so far, for each value.
@@ -40,19 +48,30 @@ class Context
 {
  public:
   //! @param saved What the first function keeps for the second.
-  Context(const pb::NodeProto& node, Pass& pass, Names& saved) :
-      build(pass.build), saved(saved), node(node), pass(pass) { }
+  Context(const Step& step, Pass& pass, Names& saved) :
+      build(pass.build), saved(saved), node(step.node), opset(step.opset),
+      pass(pass) { }
 
   const pb::NodeProto& Node() const { return node; }
-  std::int64_t Opset() const { return pass.opset; }
+  std::int64_t Opset() const { return opset; }
 
   bool Has(const int i) const
   { return i < node.input_size() && !node.input(i).empty(); }
   //! An input, which must be there.
   const std::string& In(const int i) const;
-  const std::string& Out() const { return node.output(0); }
+  //! Is there an output of this number?  Of some operators not all are used.
+  bool HasOut(const int i) const
+  { return i < node.output_size() && !node.output(i).empty(); }
+  const std::string& Out(const int i = 0) const { return node.output(i); }
   const Dims& InDims(const int i) const { return pass.shapes.Of(In(i)); }
-  const Dims& OutDims() const { return pass.shapes.Of(Out()); }
+  const Dims& OutDims(const int i = 0) const
+  { return pass.shapes.Of(Out(i)); }
+  //! Is an input of floating-point numbers?
+  bool IsReal(const int i) const { return pass.shapes.IsReal(In(i)); }
+  //! The values of an input that must not depend on points or parameters.
+  const pb::TensorProto& Constant(const int i) const;
+  bool IsConstant(const int i) const
+  { return Has(i) && pass.shapes.constants.count(In(i)) > 0; }
 
   /**
    * Whole numbers that older versions of an operator have as an attribute and
@@ -68,8 +87,8 @@ class Context
 
   //! Does an input need a gradient?
   bool Needs(const int i) const { return Has(i) && pass.needs(In(i)); }
-  //! The gradient of the output.
-  const std::string& Gradient() const;
+  //! The gradient of an output: zeros if nothing uses it.
+  std::string Gradient(const int i = 0) const;
   //! Add to the gradient of an input; dimensions are those of the input.
   void Give(const int i, const std::string& gradient);
   //! The same where the gradient has the dimensions of the output, to which the
@@ -86,14 +105,23 @@ class Context
 
  private:
   const pb::NodeProto& node;
+  std::int64_t opset;
   Pass& pass;
 };
 
+//! Either two functions, or one that writes the operator out by others.
 struct Operator
 {
   void (*forward)(Context&);
   void (*backward)(Context&);
+  void (*expand)(Context&) = nullptr;
 };
+
+//! An operator that is computed by others, which have gradients.
+inline Operator Function(void (*expand)(Context&))
+{
+  return { nullptr, nullptr, expand };
+}
 
 //! By name.
 const std::map<std::string, Operator>& Operators();
@@ -101,7 +129,10 @@ const std::map<std::string, Operator>& Operators();
 //! The names of all, for messages.
 std::string OperatorNames();
 
-//! An operator by a node; throws with a list if there is none.
+//! An operator by a node; null if there is none.
+const Operator* FindOperator(const pb::NodeProto& node);
+
+//! The same; throws if there is none, and says what to do.
 const Operator& OperatorOf(const pb::NodeProto& node);
 
 //
@@ -110,6 +141,11 @@ const Operator& OperatorOf(const pb::NodeProto& node);
 
 //! Compute in training as the model has it.
 void Same(Context& c);
+//! No gradient passes.
+void Nothing(Context& c);
+
+//! The gradient of a padding that repeats numbers; beginnings, then ends.
+void RepeatingPad(Context& c, const std::string& mode, const Dims& pads);
 
 void AddElementwise(std::map<std::string, Operator>& table);
 void AddLinear(std::map<std::string, Operator>& table);
@@ -118,6 +154,10 @@ void AddPooling(std::map<std::string, Operator>& table);
 void AddNormalization(std::map<std::string, Operator>& table);
 void AddReshaping(std::map<std::string, Operator>& table);
 void AddReductions(std::map<std::string, Operator>& table);
+void AddIndexing(std::map<std::string, Operator>& table);
+void AddResizing(std::map<std::string, Operator>& table);
+void AddFunctions(std::map<std::string, Operator>& table);
+void AddRecurrent(std::map<std::string, Operator>& table);
 
 } // namespace graph
 } // namespace dasgd

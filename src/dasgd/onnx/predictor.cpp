@@ -5,7 +5,6 @@
  */
 #include "predictor.hpp"
 
-#include <algorithm>
 #include <set>
 
 namespace dasgd {
@@ -18,12 +17,14 @@ pb::ModelProto Predictor<ElemType>::WithInputs() const
   pb::GraphProto& graph = *proto.mutable_graph();
   graph.clear_input();
   graph.clear_initializer();
-  const auto add = [&](const std::string& name, const Dims& dims)
+  const auto add = [&](const std::string& name,
+                       const std::int32_t type,
+                       const Dims& dims)
   {
     pb::ValueInfoProto& value = *graph.add_input();
     value.set_name(name);
     auto& tensor = *value.mutable_type()->mutable_tensor_type();
-    tensor.set_elem_type(model.Type());
+    tensor.set_elem_type(type);
     for (const std::int64_t dim : dims)
     {
       auto& size = *tensor.mutable_shape()->add_dim();
@@ -35,9 +36,12 @@ pb::ModelProto Predictor<ElemType>::WithInputs() const
     if (dims.empty())
       tensor.mutable_shape();
   };
-  Dims dims{ -1 };
-  dims.insert(dims.end(), pointDims.begin(), pointDims.end());
-  add(model.Input(), dims);
+  for (size_t i = 0; i < pointDims.size(); ++i)
+  {
+    Dims dims{ -1 };
+    dims.insert(dims.end(), pointDims[i].begin(), pointDims[i].end());
+    add(model.Inputs()[i].name, model.Inputs()[i].type, dims);
+  }
   std::set<std::string> changing;
   for (const Parameter& parameter : model.Parameters())
     changing.insert(parameter.name);
@@ -46,7 +50,7 @@ pb::ModelProto Predictor<ElemType>::WithInputs() const
   for (const pb::TensorProto& tensor : model.Graph().initializer())
   {
     if (changing.count(tensor.name()))
-      add(tensor.name(), DimsOf(tensor));
+      add(tensor.name(), model.Type(), DimsOf(tensor));
     else
       *graph.add_initializer() = tensor;
   }
@@ -59,22 +63,14 @@ pb::ModelProto Predictor<ElemType>::WithInputs() const
 }
 
 template<typename ElemType>
-void Predictor<ElemType>::Run(const ElemType* iterate,
-                              const std::vector<arma::mat>& statistics,
-                              const ElemType* points,
-                              ElemType* output,
-                              const size_t count,
-                              Dims outputDims)
+void Predictor<ElemType>::Load(const ElemType* iterate,
+                               const std::vector<arma::mat>& statistics)
 {
-  // Enough that overheads do not matter, and little memory.
-  const size_t batch = 256;
   if (!session)
-  {
     session = std::make_unique<Session>(WithInputs(), model.Type(), threads);
-  }
   for (const Parameter& p : model.Parameters())
     session->BindInput(p.name, iterate + p.offset, p.dims);
-  std::vector<std::vector<ElemType>> converted;
+  converted.clear();
   for (const arma::mat& statistic : statistics)
     converted.emplace_back(statistic.begin(), statistic.end());
   for (size_t i = 0; i < model.Statistics().size(); ++i)
@@ -84,18 +80,21 @@ void Predictor<ElemType>::Run(const ElemType* iterate,
     session->BindInput(statistic.mean, converted[2 * i].data(), dims);
     session->BindInput(statistic.variance, converted[2 * i + 1].data(), dims);
   }
-  const size_t size = Elements(pointDims, model.Input());
-  const size_t outputs = Elements(Dims(outputDims.begin() + 1,
-      outputDims.end()), model.Output());
-  for (size_t first = 0; first < count; first += batch)
+}
+
+template<typename ElemType>
+void Predictor<ElemType>::Run(const std::vector<const void*>& inputs,
+                              const size_t batch,
+                              ElemType* output,
+                              const Dims& outputDims)
+{
+  for (size_t i = 0; i < inputs.size(); ++i)
   {
-    Dims dims{ std::int64_t(std::min(batch, count - first)) };
-    outputDims[0] = dims[0];
-    dims.insert(dims.end(), pointDims.begin(), pointDims.end());
-    session->BindInput(model.Input(), points + first * size, dims);
-    session->BindOutput(model.Output(), output + first * outputs, outputDims);
-    session->Run();
+    BindModelInput<ElemType>(*session, model.Inputs()[i], inputs[i],
+        BatchDims(batch, pointDims[i]));
   }
+  session->BindOutput(model.Output(), output, outputDims);
+  session->Run();
 }
 
 template class Predictor<float>;

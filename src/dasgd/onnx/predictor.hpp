@@ -8,7 +8,7 @@
 #ifndef DASGD_ONNX_PREDICTOR_HPP
 #define DASGD_ONNX_PREDICTOR_HPP
 
-#include "runtime.hpp"
+#include "trainer.hpp"
 
 #include <armadillo>
 
@@ -24,28 +24,37 @@ template<typename ElemType>
 class Predictor
 {
  public:
-  Predictor(const Model& model, const Dims& pointDims, const size_t threads) :
+  //! @param pointDims Of each input, without the batch.
+  Predictor(const Model& model,
+            const std::vector<Dims>& pointDims,
+            const size_t threads) :
       model(model), pointDims(pointDims), threads(threads) { }
 
+  //! Weights for batches to come.
+  //! @param statistics Mean and variance of every BatchNormalization.
+  void Load(const ElemType* iterate, const std::vector<arma::mat>& statistics);
+
   /**
-   * @param statistics Mean and variance of every BatchNormalization.
-   * @param count Points that there are.
-   * @param outputDims Of the output; the first is the batch.
+   * Compute the outputs of one batch.
+   *
+   * @param inputs For each input of the model, values of its type.
+   * @param batch Points that there are.
+   * @param outputDims Of the output.
    */
-  void Run(const ElemType* iterate,
-           const std::vector<arma::mat>& statistics,
-           const ElemType* points,
+  void Run(const std::vector<const void*>& inputs,
+           const size_t batch,
            ElemType* output,
-           const size_t count,
-           Dims outputDims);
+           const Dims& outputDims);
 
  private:
   //! The model with inputs in place of what changes.
   pb::ModelProto WithInputs() const;
 
   const Model& model;
-  Dims pointDims;
+  std::vector<Dims> pointDims;
   size_t threads;
+  //! Statistics of the type that is computed with.
+  std::vector<std::vector<ElemType>> converted;
   //! Made when it is first needed.
   std::unique_ptr<Session> session;
 };

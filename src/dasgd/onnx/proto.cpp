@@ -5,6 +5,7 @@
  */
 #include "proto.hpp"
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
@@ -56,15 +57,11 @@ Dims DimsOf(const pb::TensorProto& tensor)
   return Dims(tensor.dims().begin(), tensor.dims().end());
 }
 
-namespace {
-
-//! What to call a tensor in messages.
-std::string Name(const pb::TensorProto& tensor)
+bool IsWhole(const std::int32_t type)
 {
-  return "the tensor '" + tensor.name() + "'";
+  return Width(type) > 0 && !IsReal(type);
 }
 
-//! Bytes of one value; 0 for types that are not looked into.
 size_t Width(const std::int32_t type)
 {
   switch (type)
@@ -89,6 +86,14 @@ size_t Width(const std::int32_t type)
     default:
       return 0;
   }
+}
+
+namespace {
+
+//! What to call a tensor in messages.
+std::string Name(const pb::TensorProto& tensor)
+{
+  return "the tensor '" + tensor.name() + "'";
 }
 
 //! How many values the field for a type holds.
@@ -124,6 +129,66 @@ std::vector<ElemType> Values(const pb::TensorProto& tensor,
   return values;
 }
 
+//! A number of 16 bits.
+float FromHalf(const std::uint32_t bits, const std::int32_t type)
+{
+  std::uint32_t wide = bits << 16;
+  if (type == pb::TensorProto::FLOAT16)
+  {
+    const std::uint32_t sign = (bits & 0x8000u) << 16;
+    const std::uint32_t exponent = (bits >> 10) & 31;
+    const std::uint32_t fraction = bits & 0x3ffu;
+    if (exponent == 0)
+    {
+      // Zero, or a number below the normal ones.
+      const float value = float(fraction) / 16777216;
+      return sign ? -value : value;
+    }
+    wide = sign | ((exponent == 31 ? 255 : exponent + 112) << 23) |
+        (fraction << 13);
+  }
+  float value;
+  std::memcpy(&value, &wide, sizeof(value));
+  return value;
+}
+
+//! The 16 bits that are nearest to a number; of two, those that end in 0.
+std::uint16_t ToHalf(const float value, const std::int32_t type)
+{
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  const std::uint32_t sign = (bits >> 16) & 0x8000u, size = bits & 0x7fffffffu;
+  if (size > 0x7f800000u) // Not a number.
+    return std::uint16_t(sign | 0x7fffu);
+  const auto rounded = [](const std::uint32_t from, const int drop)
+  {
+    const std::uint32_t half = 1u << (drop - 1);
+    return (from + half - 1 + ((from >> drop) & 1)) >> drop;
+  };
+  if (type == pb::TensorProto::BFLOAT16)
+    return std::uint16_t(sign | rounded(size, 16));
+  if (size >= 0x477ff000u) // Rounds to infinity.
+    return std::uint16_t(sign | 0x7c00u);
+  if (size < 0x38800000u)
+  {
+    // In units of 2^-24; nearbyint() rounds to even.
+    return std::uint16_t(sign | std::uint32_t(std::nearbyint(
+        std::fabs(value) * 16777216)));
+  }
+  return std::uint16_t(sign | rounded(size - 0x38000000u, 13));
+}
+
+//! Numbers of 16 bits; without raw bytes, each is in a field of 32.
+template<typename ElemType>
+std::vector<ElemType> Halves(const pb::TensorProto& tensor)
+{
+  std::vector<ElemType> values;
+  for (const std::uint32_t bits : Values<std::uint16_t, std::uint32_t>(tensor,
+      tensor.int32_data()))
+    values.push_back(ElemType(FromHalf(bits & 0xffffu, tensor.data_type())));
+  return values;
+}
+
 } // namespace
 
 void CheckTensor(const pb::TensorProto& tensor)
@@ -131,8 +196,9 @@ void CheckTensor(const pb::TensorProto& tensor)
   if (tensor.external_data_size() > 0 ||
       tensor.data_location() == pb::TensorProto::EXTERNAL)
   {
-    throw std::invalid_argument(Name(tensor) + " is in another file; save the "
-        "model with all its weights in one");
+    throw std::invalid_argument(Name(tensor) + " is in another file, which "
+        "can be read for initializers of the model itself only; save the model "
+        "with all its weights in one");
   }
   const size_t elements = Elements(DimsOf(tensor), Name(tensor));
   const size_t width = Width(tensor.data_type());
@@ -158,6 +224,8 @@ std::vector<ElemType> Reals(const pb::TensorProto& tensor)
     return Values<float, ElemType>(tensor, tensor.float_data());
   if (tensor.data_type() == pb::TensorProto::DOUBLE)
     return Values<double, ElemType>(tensor, tensor.double_data());
+  if (IsReal(tensor.data_type()))
+    return Halves<ElemType>(tensor);
   throw std::invalid_argument(Name(tensor) + " is of type " +
       std::to_string(tensor.data_type()) + ", but has to be of floating-point "
       "numbers");
@@ -205,9 +273,17 @@ pb::TensorProto MakeReals(const std::string& name,
     return MakeTensor(name, type, dims, converted.data(),
         elements * sizeof(float));
   }
-  const std::vector<double> converted(values, values + elements);
+  if (type == pb::TensorProto::DOUBLE)
+  {
+    const std::vector<double> converted(values, values + elements);
+    return MakeTensor(name, type, dims, converted.data(),
+        elements * sizeof(double));
+  }
+  std::vector<std::uint16_t> converted(elements);
+  for (size_t i = 0; i < elements; ++i)
+    converted[i] = ToHalf(float(values[i]), type);
   return MakeTensor(name, type, dims, converted.data(),
-      elements * sizeof(double));
+      elements * sizeof(std::uint16_t));
 }
 
 template pb::TensorProto MakeReals<float>(const std::string&,

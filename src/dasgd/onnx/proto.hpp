@@ -31,11 +31,19 @@ namespace pb = ::onnx;
 //! Sizes of a tensor, or any list of whole numbers.
 using Dims = std::vector<std::int64_t>;
 
-//! Is this one of the two types that dasgd computes with?
+//! Is this a type of floating-point numbers?  All of a model become one of the
+//! two that dasgd computes with.
 inline bool IsReal(const std::int32_t type)
 {
-  return type == pb::TensorProto::FLOAT || type == pb::TensorProto::DOUBLE;
+  return type == pb::TensorProto::FLOAT || type == pb::TensorProto::DOUBLE ||
+      type == pb::TensorProto::FLOAT16 || type == pb::TensorProto::BFLOAT16;
 }
+
+//! Is this a type of whole numbers, or of truth values?
+bool IsWhole(const std::int32_t type);
+
+//! Bytes of one value; 0 for types that are not looked into.
+size_t Width(const std::int32_t type);
 
 //! "32x1x28x28"; "scalar" without dimensions.
 std::string Text(const Dims& dims);
@@ -77,7 +85,7 @@ pb::TensorProto MakeReals(const std::string& name,
                           const Dims& dims,
                           const ElemType* values);
 
-//! The same tensor of the other floating-point type, if it is of one.
+//! The same tensor of another floating-point type, if it is of one.
 void ConvertReals(pb::TensorProto& tensor, const std::int32_t type);
 
 //

@@ -1,7 +1,7 @@
 /**
  * @file reductions.cpp
  *
- * Gradients of sums and means.
+ * Gradients of sums, means and other numbers that stand for many.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -40,19 +40,31 @@ void ReduceForward(Context& c)
       c.build.Ints(axes) }, { { "keepdims", Int(c.Node(), "keepdims", 1) } });
 }
 
+//! Dimensions of the input, with 1 where it was reduced.
+Dims KeptDims(const Context& c)
+{
+  Dims kept = c.InDims(0);
+  for (const std::int64_t axis : ReducedAxes(c))
+    kept[size_t(axis)] = 1;
+  return kept;
+}
+
+//! A value of the output's dimensions, such that it is broadcast to the input.
+std::string Kept(Context& c, const std::string& value)
+{
+  const Dims kept = KeptDims(c);
+  return kept == c.OutDims() ? value : c.build.Reshape(value, kept);
+}
+
 //! Every number of the output is repeated over what was summed.
 void Spread(Context& c, const bool mean)
 {
-  Dims kept = c.InDims(0);
   double count = 1;
   for (const std::int64_t axis : ReducedAxes(c))
-  {
-    count *= double(kept[size_t(axis)]);
-    kept[size_t(axis)] = 1;
-  }
+    count *= double(c.InDims(0)[size_t(axis)]);
   const std::string scaled = c.build.Scale(c.Gradient(),
       mean && count > 0 ? 1 / count : 1);
-  c.Give(0, c.build.Add("Expand", { c.build.Reshape(scaled, kept),
+  c.Give(0, c.build.Add("Expand", { Kept(c, scaled),
       c.build.Ints(c.InDims(0)) }));
 }
 
@@ -66,12 +78,63 @@ void ReduceMean(Context& c)
   Spread(c, true);
 }
 
+//! All that are as large as the largest share the gradient.
+void ReducedExtreme(Context& c)
+{
+  const std::string hits = c.build.ToReal(c.build.Add("Equal", { c.In(0),
+      Kept(c, c.Out()) }));
+  const std::string count = c.build.Sum(hits, ReducedAxes(c), true);
+  c.Give(0, c.build.Mul(hits, c.build.Add("Div", { Kept(c, c.Gradient()),
+      count })));
+}
+
+void ReduceL1(Context& c)
+{
+  c.Give(0, c.build.Mul(Kept(c, c.Gradient()), c.build.Add("Sign",
+      { c.In(0) })));
+}
+
+void ReduceL2(Context& c)
+{
+  // Of no length there is no direction.
+  const std::string zero = c.build.Scalar(0), length = Kept(c, c.Out());
+  const std::string unit = c.build.Add("Where", { c.build.Add("Equal",
+      { length, zero }), zero, c.build.Add("Div", { Kept(c, c.Gradient()),
+      length }) });
+  c.Give(0, c.build.Mul(unit, c.In(0)));
+}
+
+void ReduceSumSquare(Context& c)
+{
+  c.Give(0, c.build.Mul(c.build.Scale(Kept(c, c.Gradient()), 2), c.In(0)));
+}
+
+void ReduceLogSum(Context& c)
+{
+  c.Give(0, c.build.Add("Expand", { c.build.Add("Div", { Kept(c,
+      c.Gradient()), c.build.Add("Exp", { Kept(c, c.Out()) }) }),
+      c.build.Ints(c.InDims(0)) }));
+}
+
+void ReduceLogSumExp(Context& c)
+{
+  c.Give(0, c.build.Mul(Kept(c, c.Gradient()), c.build.Add("Exp",
+      { c.build.Add("Sub", { c.In(0), Kept(c, c.Out()) }) })));
+}
+
 } // namespace
 
 void AddReductions(std::map<std::string, Operator>& table)
 {
   table["ReduceSum"] = { ReduceForward, ReduceSum };
   table["ReduceMean"] = { ReduceForward, ReduceMean };
+  table["ReduceMax"] = { ReduceForward, ReducedExtreme };
+  table["ReduceMin"] = { ReduceForward, ReducedExtreme };
+  table["ReduceL1"] = { ReduceForward, ReduceL1 };
+  table["ReduceL2"] = { ReduceForward, ReduceL2 };
+  table["ReduceSumSquare"] = { ReduceForward, ReduceSumSquare };
+  table["ReduceLogSum"] = { ReduceForward, ReduceLogSum };
+  table["ReduceLogSumExp"] = { ReduceForward, ReduceLogSumExp };
 }
 
 } // namespace graph

@@ -93,17 +93,26 @@ Dims Padding(const Context& c)
 
 void PadForward(Context& c)
 {
+  // Of whole numbers there is no gradient.
+  if (!c.IsReal(0))
+    return Same(c);
   const std::string mode = String(c.Node(), "mode", "constant");
-  if (mode != "constant")
-    c.Refuse("its mode is '" + mode + "', but only 'constant' is supported");
-  c.build.AddAs({ c.Out() }, "Pad", { c.In(0), c.build.Ints(Padding(c)),
-      c.build.Scalar(c.Number("value", 2, 0)) });
+  if (mode != "constant" && mode != "reflect" && mode != "edge" &&
+      mode != "wrap")
+    c.Refuse("its mode is '" + mode + "'");
+  Names inputs{ c.In(0), c.build.Ints(Padding(c)) };
+  if (mode == "constant")
+    inputs.push_back(c.build.Scalar(c.Number("value", 2, 0)));
+  c.build.AddAs({ c.Out() }, "Pad", inputs, { { "mode", mode } });
 }
 
 void Pad(Context& c)
 {
-  // The same the other way round: what was added is cut off.
   Dims pads = Padding(c);
+  const std::string mode = String(c.Node(), "mode", "constant");
+  if (mode != "constant")
+    return RepeatingPad(c, mode, pads);
+  // The same the other way round: what was added is cut off.
   for (std::int64_t& pad : pads)
     pad = -pad;
   c.Give(0, c.build.Add("Pad", { c.Gradient(), c.build.Ints(pads) }));
@@ -216,6 +225,93 @@ void Slice(Context& c)
   c.Give(0, c.build.Reshape(flat, in));
 }
 
+//! Along which axis a Split cuts.
+size_t SplitAxis(const Context& c)
+{
+  return Axis(c.Node(), Int(c.Node(), "axis", 0), c.InDims(0).size());
+}
+
+//! Sizes were an attribute, or follow from the number of outputs.
+void SplitForward(Context& c)
+{
+  const size_t axis = SplitAxis(c);
+  Dims sizes;
+  Names pieces;
+  for (int i = 0; i < c.Node().output_size(); ++i)
+  {
+    if (!c.HasOut(i))
+      c.Refuse("its output " + std::to_string(i) + " has no name");
+    if (c.OutDims(i).size() != c.InDims(0).size())
+      c.Refuse(Text(c.OutDims(i)) + " is no part of " + Text(c.InDims(0)));
+    sizes.push_back(c.OutDims(i)[axis]);
+    pieces.push_back(c.Out(i));
+  }
+  c.build.AddAs(pieces, "Split", { c.In(0), c.build.Ints(sizes) },
+      { { "axis", std::int64_t(axis) } });
+}
+
+void Split(Context& c)
+{
+  Names gradients;
+  for (int i = 0; i < c.Node().output_size(); ++i)
+    gradients.push_back(c.Gradient(i));
+  c.Give(0, c.build.Add("Concat", gradients, { { "axis",
+      std::int64_t(SplitAxis(c)) } }));
+}
+
+void ExpandForward(Context& c)
+{
+  c.build.AddAs({ c.Out() }, "Expand", { c.In(0), c.build.Ints(c.OutDims()) });
+}
+
+void Expand(Context& c)
+{
+  c.GiveBroadcast(0, c.Gradient());
+}
+
+void Tile(Context& c)
+{
+  const Dims& in = c.InDims(0);
+  const Dims repeats = c.Setting("repeats", 1, { });
+  Dims apart, axes;
+  if (repeats.size() != in.size())
+    c.Refuse("it has " + std::to_string(repeats.size()) + " repeats for " +
+        Text(in));
+  for (size_t i = 0; i < in.size(); ++i)
+  {
+    axes.push_back(std::int64_t(2 * i));
+    apart.push_back(repeats[i]);
+    apart.push_back(in[i]);
+  }
+  if (Elements(apart, c.Out()) != Elements(c.OutDims(), c.Out()))
+    c.Refuse(Text(in) + " does not repeat to " + Text(c.OutDims()));
+  c.Give(0, c.build.Sum(c.build.Reshape(c.Gradient(), apart), axes, false));
+}
+
+void Trilu(Context& c)
+{
+  Names inputs{ c.Gradient() };
+  if (c.Has(1))
+    inputs.push_back(c.In(1));
+  c.Give(0, c.build.Add("Trilu", inputs, { { "upper", Int(c.Node(), "upper",
+      1) } }));
+}
+
+//! What is added to all that follow gets the sum of what follows.
+void CumSum(Context& c)
+{
+  c.Give(0, c.build.Add("CumSum", { c.Gradient(), c.In(1) }, { { "exclusive",
+      Int(c.Node(), "exclusive", 0) }, { "reverse", 1 - Int(c.Node(),
+      "reverse", 0) } }));
+}
+
+void ReverseSequence(Context& c)
+{
+  c.Give(0, c.build.Add("ReverseSequence", { c.Gradient(), c.In(1) },
+      { { "batch_axis", Int(c.Node(), "batch_axis", 1) }, { "time_axis",
+      Int(c.Node(), "time_axis", 0) } }));
+}
+
 } // namespace
 
 void AddReshaping(std::map<std::string, Operator>& table)
@@ -226,6 +322,12 @@ void AddReshaping(std::map<std::string, Operator>& table)
   table["Concat"] = { Same, Concat };
   table["Pad"] = { PadForward, Pad };
   table["Slice"] = { SliceForward, Slice };
+  table["Split"] = { SplitForward, Split };
+  table["Expand"] = { ExpandForward, Expand };
+  table["Tile"] = { Same, Tile };
+  table["Trilu"] = { Same, Trilu };
+  table["CumSum"] = { Same, CumSum };
+  table["ReverseSequence"] = { Same, ReverseSequence };
 }
 
 } // namespace graph

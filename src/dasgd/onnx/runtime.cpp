@@ -120,18 +120,18 @@ void Session::Run()
   }
 }
 
-std::vector<Ort::Value> Session::Outputs(const std::string& input,
-                                         const Ort::Value& value,
-                                         const std::vector<std::string>& names)
+std::vector<Ort::Value> Session::Outputs(
+    const std::vector<const char*>& given,
+    const std::vector<Ort::Value>& values,
+    const std::vector<std::string>& names)
 {
   std::vector<const char*> wanted;
   for (const std::string& name : names)
     wanted.push_back(name.c_str());
-  const char* given = input.c_str();
   try
   {
-    return session.Run(Ort::RunOptions{ nullptr }, &given, &value, 1,
-        wanted.data(), wanted.size());
+    return session.Run(Ort::RunOptions{ nullptr }, given.data(), values.data(),
+        values.size(), wanted.data(), wanted.size());
   }
   catch (const Ort::Exception& e)
   {
@@ -168,19 +168,23 @@ pb::TensorProto ToTensor(const Ort::Value& value, const Dims& dims)
 
 //! The model with all values as outputs, and their names.
 pb::ModelProto WithAllOutputs(const Model& model,
-                              const Dims& dims,
+                              const std::vector<Dims>& dims,
                               std::vector<std::string>& names)
 {
   pb::ModelProto proto = model.Proto();
   pb::GraphProto& graph = *proto.mutable_graph();
   for (pb::ValueInfoProto& value : *graph.mutable_input())
   {
-    if (value.name() != model.Input())
-      continue;
-    auto& shape = *value.mutable_type()->mutable_tensor_type()->mutable_shape();
-    shape.clear_dim();
-    for (const std::int64_t dim : dims)
-      shape.add_dim()->set_dim_value(dim);
+    for (size_t i = 0; i < dims.size(); ++i)
+    {
+      if (value.name() != model.Inputs()[i].name)
+        continue;
+      auto& shape = *value.mutable_type()->mutable_tensor_type()->
+          mutable_shape();
+      shape.clear_dim();
+      for (const std::int64_t dim : dims[i])
+        shape.add_dim()->set_dim_value(dim);
+    }
   }
   graph.clear_output();
   for (const pb::NodeProto& node : graph.node())
@@ -198,32 +202,42 @@ pb::ModelProto WithAllOutputs(const Model& model,
 
 } // namespace
 
-Shapes FindShapes(const Model& model, const Dims& dims)
+Shapes FindShapes(const Model& model, const std::vector<Dims>& dims)
 {
   std::vector<std::string> names;
   Session session(WithAllOutputs(model, dims, names), model.Type(), 1, false);
-  const bool single = model.Type() == pb::TensorProto::FLOAT;
-  const size_t elements = Elements(dims, model.Input());
-  std::vector<float> floats(single ? elements : 0);
-  std::vector<double> doubles(single ? 0 : elements);
-  const Ort::Value zeros = single ? View(floats.data(), dims) :
-      View(doubles.data(), dims);
-
+  // Zeros of any type.
+  std::vector<std::vector<double>> memory;
+  std::vector<const char*> given;
+  std::vector<Ort::Value> zeros;
   Shapes shapes;
-  shapes.dims[model.Input()] = dims;
+  for (size_t i = 0; i < dims.size(); ++i)
+  {
+    const Input& input = model.Inputs()[i];
+    memory.emplace_back(Elements(dims[i], input.name));
+    given.push_back(input.name.c_str());
+    zeros.push_back(Ort::Value::CreateTensor(Memory(), memory.back().data(),
+        memory.back().size() * Width(input.type), dims[i].data(),
+        dims[i].size(), ONNXTensorElementDataType(input.type)));
+    shapes.dims[input.name] = dims[i];
+    shapes.types[input.name] = input.type;
+  }
   for (const pb::TensorProto& tensor : model.Graph().initializer())
   {
     shapes.dims[tensor.name()] = DimsOf(tensor);
+    shapes.types[tensor.name()] = tensor.data_type();
     if (!model.Varies(tensor.name()))
       shapes.constants[tensor.name()] = tensor;
   }
-  const std::vector<Ort::Value> values = session.Outputs(model.Input(), zeros,
-      names);
+  const std::vector<Ort::Value> values = session.Outputs(given, zeros, names);
   for (size_t i = 0; i < names.size(); ++i)
   {
     if (!values[i].IsTensor())
       throw std::invalid_argument("'" + names[i] + "' is not a tensor");
-    Dims found = values[i].GetTensorTypeAndShapeInfo().GetShape();
+    const auto info = values[i].GetTensorTypeAndShapeInfo();
+    Dims found = info.GetShape();
+    // The runtime numbers types as files do.
+    shapes.types[names[i]] = std::int32_t(info.GetElementType());
     if (!model.Varies(names[i]))
       shapes.constants[names[i]] = ToTensor(values[i], found);
     shapes.dims[names[i]] = std::move(found);

@@ -59,10 +59,12 @@ class Session
   /**
    * Run once and return all outputs.
    *
+   * @param given Names of the inputs.
+   * @param values One for each of them.
    * @param names Of the outputs.
    */
-  std::vector<Ort::Value> Outputs(const std::string& input,
-                                  const Ort::Value& value,
+  std::vector<Ort::Value> Outputs(const std::vector<const char*>& given,
+                                  const std::vector<Ort::Value>& values,
                                   const std::vector<std::string>& names);
 
  private:
@@ -80,9 +82,9 @@ class Session
 /**
  * Dimensions and constants of a model, found by running it on zeros.
  *
- * @param dims Of the input, for one size of batch.
+ * @param dims Of each input, for one size of batch.
  */
-Shapes FindShapes(const Model& model, const Dims& dims);
+Shapes FindShapes(const Model& model, const std::vector<Dims>& dims);
 
 } // namespace graph
 } // namespace dasgd

@@ -17,11 +17,13 @@
 namespace dasgd {
 namespace graph {
 
-//! Dimensions of all values, and the values that do not depend on points or
-//! parameters.
+//! Dimensions and types of all values, and the values that do not depend on
+//! points or parameters.
 struct Shapes
 {
   std::map<std::string, Dims> dims;
+  //! Types of the numbers, as files have them.
+  std::map<std::string, std::int32_t> types;
   std::map<std::string, pb::TensorProto> constants;
 
   //! Dimensions of a value, which must be known.
@@ -32,6 +34,13 @@ struct Shapes
       throw std::invalid_argument("the dimensions of '" + name + "' are not "
           "known");
     return found->second;
+  }
+
+  //! Is a value of floating-point numbers?
+  bool IsReal(const std::string& name) const
+  {
+    const auto found = types.find(name);
+    return found != types.end() && graph::IsReal(found->second);
   }
 };
 

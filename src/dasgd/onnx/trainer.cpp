@@ -8,9 +8,6 @@
 namespace dasgd {
 namespace graph {
 
-namespace {
-
-//! Dimensions of a batch.
 Dims BatchDims(const size_t batch, const Dims& pointDims)
 {
   Dims dims{ std::int64_t(batch) };
@@ -18,25 +15,51 @@ Dims BatchDims(const size_t batch, const Dims& pointDims)
   return dims;
 }
 
-} // namespace
+std::vector<Dims> BatchDims(const size_t batch,
+                            const std::vector<Dims>& pointDims)
+{
+  std::vector<Dims> dims;
+  for (const Dims& each : pointDims)
+    dims.push_back(BatchDims(batch, each));
+  return dims;
+}
+
+template<typename ElemType>
+void BindModelInput(Session& session,
+                    const Input& input,
+                    const void* memory,
+                    const Dims& dims)
+{
+  if (IsReal(input.type))
+    session.BindInput(input.name, static_cast<const ElemType*>(memory), dims);
+  else
+  {
+    session.BindInput(input.name, static_cast<const std::int64_t*>(memory),
+        dims);
+  }
+}
+
+template void BindModelInput<float>(Session&, const Input&, const void*,
+    const Dims&);
+template void BindModelInput<double>(Session&, const Input&, const void*,
+    const Dims&);
 
 template<typename ElemType>
 Trainer<ElemType>::Trainer(const Model& model,
-                           const Dims& pointDims,
-                           const OnnxLoss loss,
+                           const std::vector<Dims>& pointDims,
+                           const Objective& objective,
                            const size_t batch,
                            const bool withGradients,
                            const size_t threads,
                            const std::uint64_t seed) :
     model(model),
     batch(batch),
+    labelled(objective.loss == OnnxLoss::CrossEntropy),
     inputDims(BatchDims(batch, pointDims)),
     graph([&]()
     {
-      const Shapes shapes = FindShapes(model, inputDims);
-      responseDims = { std::int64_t(batch), std::int64_t(OutputsPerPoint(model,
-          shapes, batch)) };
-      return MakeTrainingGraph(model, shapes, loss, withGradients, seed);
+      return MakeTrainingGraph(model, FindShapes(model, inputDims), objective,
+          withGradients, seed);
     }()),
     session(graph.proto, model.Type(), threads)
 {
@@ -51,16 +74,25 @@ Trainer<ElemType>::Trainer(const Model& model,
 
 template<typename ElemType>
 ElemType Trainer<ElemType>::Run(const ElemType* iterate,
-                                const ElemType* points,
-                                const std::int64_t* labels,
-                                const ElemType* responses,
+                                const std::vector<const void*>& inputs,
+                                const void* targets,
                                 ElemType* gradient)
 {
-  session.BindInput(model.Input(), points, inputDims);
-  if (labels)
-    session.BindInput(graph.target, labels, { std::int64_t(batch) });
-  else
-    session.BindInput(graph.target, responses, responseDims);
+  for (size_t i = 0; i < inputs.size(); ++i)
+  {
+    BindModelInput<ElemType>(session, model.Inputs()[i], inputs[i],
+        inputDims[i]);
+  }
+  if (labelled)
+  {
+    session.BindInput(graph.target, static_cast<const std::int64_t*>(targets),
+        graph.targetDims);
+  }
+  else if (!graph.target.empty())
+  {
+    session.BindInput(graph.target, static_cast<const ElemType*>(targets),
+        graph.targetDims);
+  }
   session.BindOutput(graph.loss, &loss, { });
   const std::vector<Parameter>& parameters = model.Parameters();
   for (size_t i = 0; i < parameters.size(); ++i)
@@ -94,8 +126,8 @@ Trainer<ElemType>& Trainers<ElemType>::For(const size_t batch,
   }
   if (trainers.size() >= Most)
     trainers.pop_back();
-  trainers.emplace_front(model, pointDims, loss, batch, withGradients, threads,
-      seed);
+  trainers.emplace_front(model, pointDims, objective, batch, withGradients,
+      threads, seed);
   return trainers.front();
 }
 

@@ -18,14 +18,29 @@
 namespace dasgd {
 namespace graph {
 
+//! Dimensions of a batch.
+Dims BatchDims(const size_t batch, const Dims& pointDims);
+
+//! The same for each input.
+std::vector<Dims> BatchDims(const size_t batch,
+                            const std::vector<Dims>& pointDims);
+
+//! Let an input of the model be in memory of the caller.
+template<typename ElemType>
+void BindModelInput(Session& session,
+                    const Input& input,
+                    const void* memory,
+                    const Dims& dims);
+
 //! The loss of batches of one size, and its gradient if so wished.
 template<typename ElemType>
 class Trainer
 {
  public:
+  //! @param pointDims Of each input, without the batch.
   Trainer(const Model& model,
-          const Dims& pointDims,
-          const OnnxLoss loss,
+          const std::vector<Dims>& pointDims,
+          const Objective& objective,
           const size_t batch,
           const bool withGradients,
           const size_t threads,
@@ -37,13 +52,13 @@ class Trainer
   /**
    * Compute the sum of the losses.
    *
-   * @param labels Or responses, for each loss one of the two.
+   * @param inputs For each input of the model, values of its type.
+   * @param targets Labels or responses; null if the loss has none.
    * @param gradient Where it is written to; null if it is not wanted.
    */
   ElemType Run(const ElemType* iterate,
-               const ElemType* points,
-               const std::int64_t* labels,
-               const ElemType* responses,
+               const std::vector<const void*>& inputs,
+               const void* targets,
                ElemType* gradient);
 
   //! Mean and variance of the last batch, for each statistic of the model.
@@ -54,7 +69,8 @@ class Trainer
  private:
   const Model& model;
   size_t batch;
-  Dims inputDims, responseDims;
+  bool labelled;
+  std::vector<Dims> inputDims;
   TrainingGraph graph;
   Session session;
   ElemType loss = 0;
@@ -68,12 +84,15 @@ class Trainers
 {
  public:
   Trainers(const Model& model,
-           const Dims& pointDims,
-           const OnnxLoss loss,
+           const std::vector<Dims>& pointDims,
+           const Objective& objective,
            const size_t threads,
            const std::uint64_t seed) :
-      model(model), pointDims(pointDims), loss(loss), threads(threads),
-      seed(seed) { }
+      model(model), pointDims(pointDims), objective(objective),
+      threads(threads), seed(seed) { }
+
+  //! What targets were found to be; before the first batch.
+  void SetObjective(const Objective& given) { objective = given; }
 
   //! The one for a size of batch, made if need be.
   Trainer<ElemType>& For(const size_t batch, const bool withGradients);
@@ -83,8 +102,8 @@ class Trainers
   static constexpr size_t Most = 6;
 
   const Model& model;
-  Dims pointDims;
-  OnnxLoss loss;
+  std::vector<Dims> pointDims;
+  Objective objective;
   size_t threads;
   std::uint64_t seed;
   //! The one that was used last comes first.

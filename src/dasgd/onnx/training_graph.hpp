@@ -20,12 +20,14 @@
 namespace dasgd {
 namespace graph {
 
-//! Inputs are the points, all parameters, and labels or responses.
+//! Inputs are the model's, all parameters, and labels or responses.
 struct TrainingGraph
 {
   pb::ModelProto proto;
-  //! The input for labels (whole numbers) or responses.
+  //! The input for labels (whole numbers) or responses, and its dimensions;
+  //! empty if the model computes the loss itself.
   std::string target;
+  Dims targetDims;
   //! The output that is the sum of the losses of all points.
   std::string loss;
   //! Outputs that are gradients, in the order of the model's parameters; empty
@@ -42,14 +44,21 @@ struct TrainingGraph
  * @param shapes Of the model for the size of batch.
  * @param withGradients Otherwise only the loss is computed.
  * @param seed For the masks of Dropout.
+ * @param problems Gets what is wrong with nodes, as the graph then is; null to
+ *     throw the first.
  */
 TrainingGraph MakeTrainingGraph(const Model& model,
                                 const Shapes& shapes,
-                                const OnnxLoss loss,
+                                const Objective& objective,
                                 const bool withGradients,
-                                const std::uint64_t seed);
+                                const std::uint64_t seed,
+                                std::vector<std::string>* problems = nullptr);
 
-//! Throws if a node that training passes has an operator without a gradient.
+//! What is wrong with nodes, as far as it is known without dimensions: those
+//! that need a gradient and have none.
+std::vector<std::string> OperatorProblems(const Model& model);
+
+//! Throws if there are such.
 void CheckOperators(const Model& model);
 
 //! Numbers that the output of a model has for each point.

@@ -65,6 +65,12 @@ struct Windows
  */
 Windows WindowsOf(const Context& c, const Dims& kernel);
 
+//! The same of other images than input and output.
+Windows WindowsOf(const Context& c,
+                  const Dims& kernel,
+                  const Dims& in,
+                  const Dims& out);
+
 } // namespace graph
 } // namespace dasgd
 

@@ -1,11 +1,11 @@
 /**
- * @file npy_file_test.cpp
+ * @file npy_matrix_test.cpp
  *
  * Arrays of NumPy: types, orders, and damaged files.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <data/npy_file.hpp>
+#include <data/npy_matrix.hpp>
 
 #include <random>
 
@@ -34,7 +34,7 @@ std::string File(const std::string& type,
 
 std::vector<double> Read(const std::string& file, std::vector<size_t>& shape)
 {
-  const NpyArray array(file.data(), file.data() + file.size());
+  const NpyMatrix array(file.data(), file.data() + file.size());
   shape = array.Shape();
   std::vector<double> values(array.Elements());
   array.Read(values.data());
@@ -57,7 +57,7 @@ std::string Problem(const std::string& file)
 
 } // namespace
 
-TEST_CASE("arrays of all types and both orders", "[npy_file]")
+TEST_CASE("arrays of all types and both orders", "[npy_matrix]")
 {
   std::vector<size_t> shape;
   const std::vector<double> expected = { 1, 2, 3, 4, 5, 6 };
@@ -80,7 +80,7 @@ TEST_CASE("arrays of all types and both orders", "[npy_file]")
       10, 11, 12, 100, 101, 102, 110, 111, 112 });
 }
 
-TEST_CASE("what is no array of numbers is refused", "[npy_file]")
+TEST_CASE("what is no array of numbers is refused", "[npy_matrix]")
 {
   CHECK_THAT(Problem(File<int>("<U7", "(2,)", { 1, 2 })),
       ContainsSubstring("NumPy's type '<U7'"));
@@ -97,7 +97,7 @@ TEST_CASE("what is no array of numbers is refused", "[npy_file]")
   CHECK_THAT(Problem("1,2\n"), ContainsSubstring("no .npy file"));
 }
 
-TEST_CASE("a damaged array is read or refused", "[npy_file]")
+TEST_CASE("a damaged array is read or refused", "[npy_matrix]")
 {
   const std::string good = File<float>("<f4", "(2, 3)", { 1, 4, 2, 5, 3, 6 });
   std::mt19937 random(2);
