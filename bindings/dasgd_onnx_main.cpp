@@ -152,7 +152,8 @@ static void Check(util::Params& params)
 {
   dasgd::OnnxOptions options = Options(params, 1);
   const std::string file = params.Get<std::string>("model_file");
-  const dasgd::OnnxReport report = dasgd::CheckOnnxModel(file, options);
+  const dasgd::OnnxReport report = dasgd::CheckOnnxModel(file, options,
+      Loss(params));
   std::cout << dasgd::onnx_program::ReportText(report) << std::flush;
   if (!report.problems.empty())
     throw std::runtime_error("'" + file + "' cannot be trained as it is!");

@@ -380,6 +380,22 @@ TEST_CASE("names of weights that stay are patterns", "[onnx]")
   }
 }
 
+TEST_CASE("masks are not trained", "[onnx]")
+{
+  Maker maker({ 3 });
+  const float below = GENERATE(-1e4f, -1e9f, -INFINITY);
+  const std::vector<double> values{ 0, double(below), 0 };
+  maker.build.AddConstant(dasgd::graph::MakeReals("mask", TensorProto::FLOAT,
+      Dims{ 3 }, values.data()));
+  maker.Add("Softmax", { maker.Add("Add", { maker.Add("Mul", { "x",
+      maker.Weight({ 3 }) }), "mask" }) });
+  models::TemporaryFile file;
+  file.Write(maker.FinishHere());
+  OnnxFunction<arma::fmat> function(file.Path());
+  REQUIRE(function.Parameters().size() == 1);
+  CHECK(function.Parameters()[0].name == "w1");
+}
+
 TEST_CASE("tied weights are one weight", "[onnx]")
 {
   // Once in both directions, and once more under another name.

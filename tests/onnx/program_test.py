@@ -7,12 +7,15 @@ SEEDS is the program that writes models, WORK a folder to write to.
 """
 
 import csv
+import json
 import os
 import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import zipfile
 
 PROGRAM, SEEDS, WORK = sys.argv[1:]
 failures = []
@@ -88,6 +91,154 @@ def study(points):
                for row in failed), "a study says why its runs fail", failed)
 
 
+def npy(kind, shape, values):
+    """An array as numpy.save() writes it."""
+    letter = {"<f4": "f", "<f8": "d", "<i8": "q", "|u1": "B"}[kind]
+    header = ("{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n"
+              % (kind, tuple(shape))).encode()
+    return (b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header +
+            struct.pack("<%d%s" % (len(values), letter), *values))
+
+
+def numbers(name):
+    with open(path(name)) as file:
+        return [[float(word) for word in line.split(",")] for line in file]
+
+
+def write_numpy():
+    """The same points as arrays, and responses that are a sum."""
+    for name in ("train", "test"):
+        points = numbers(name + ".csv")
+        flat = [value for point in points for value in point]
+        classes = [int(row[0]) for row in numbers(name + "_labels.csv")]
+        with open(path(name + ".npy"), "wb") as file:
+            file.write(npy("<f4", (len(points), 3), flat))
+        with open(path(name + "_labels.npy"), "wb") as file:
+            file.write(npy("<i8", (len(points),), classes))
+        how = zipfile.ZIP_DEFLATED if name == "train" else zipfile.ZIP_STORED
+        with zipfile.ZipFile(path(name + ".npz"), "w", how) as archive:
+            for array, content in (
+                    ("x", npy("<f8", (len(points), 3), flat)),
+                    ("labels", npy("|u1", (len(points),), classes))):
+                # As numpy does it: sizes of 64 bits before each array.
+                with archive.open(array + ".npy", "w", force_zip64=True) as to:
+                    to.write(content)
+        with open(path(name + "_sums.csv"), "w") as file:
+            for point in points:
+                file.write("%.5f,%.5f\n" % (point[0] + point[1],
+                                            0.5 - point[2]))
+
+
+def report():
+    with open(path("report.json")) as file:
+        return json.load(file)
+
+
+def arrays(train, test):
+    """The same data in other formats gives the same model."""
+    saved = []
+    for ending, labels in ((".csv", "_labels.csv"), (".npy", "_labels.npy"),
+                           (".npz", None)):
+        words = ["--training_file", path("train" + ending),
+                 "--test_file", path("test" + ending)]
+        if labels:
+            words += ["--labels_file", path("train" + labels),
+                      "--test_labels_file", path("test" + labels)]
+        status, output = run("--model_file", path("dense.onnx"), *words,
+                             *train[4:], "--output_model_file",
+                             path("trained.onnx"))
+        expect(status == 0 and accuracy(output) > 90, "trains with " + ending,
+               output)
+        with open(path("trained.onnx"), "rb") as file:
+            saved.append(file.read())
+    expect(saved[0] == saved[1] == saved[2], "all of them are the same data",
+           [len(each) for each in saved])
+    lines = re.findall(r"^epoch (\d+): training loss [0-9.e-]+; test loss "
+                       r"[0-9.e-]+, accuracy ([0-9.]+) %$", output,
+                       re.MULTILINE)
+    expect([int(line[0]) for line in lines] == list(range(1, 11)) and
+           float(lines[-1][1]) > 90, "prints a line for each epoch", output)
+
+    with open(path("damaged.npz"), "wb") as damaged, \
+            open(path("test.npz"), "rb") as whole:
+        damaged.write(whole.read().replace(b"\x93NUMPY", b"\x93NUMPI"))
+    status, output = run("--model_file", path("dense.onnx"),
+                         "--training_file", path("damaged.npz"))
+    expect(status != 0 and "damaged.npz" in output, "a damaged array is named",
+           output)
+    status, output = run("--model_file", path("dense.onnx"),
+                         "--training_file", path("train.npy"))
+    expect(status != 0 and "--labels_file" in output,
+           "arrays without labels are refused", output)
+
+
+def losses(train, test):
+    """Every loss trains, and has the measure that fits it."""
+    points = ("--training_file", path("train.csv"), "--test_file",
+              path("test.csv"), "--model_file", path("dense.onnx"))
+    sums = ("--labels_file", path("train_sums.csv"), "--test_labels_file",
+            path("test_sums.csv"))
+    rest = (*train[4:], "--report_file", path("report.json"),
+            "--outputs_file", path("outputs.csv"), "--output_model_file",
+            path("trained.onnx"))
+    for loss in ("mse", "mae"):
+        # Outputs of this model are between 0 and 1.
+        status, output = run(*points, *sums, *rest, "--loss", loss)
+        expect(status == 0 and re.search(r"^test loss [0-9.]+, R\^2 -?[0-9.]+$",
+               output, re.MULTILINE) and -1 < report()["test_r2"] < 1,
+               "trains by %s" % loss, output)
+        expect(len(numbers("outputs.csv")) == 200 and
+               len(numbers("outputs.csv")[0]) == 2, "all outputs are saved",
+               output)
+    # Two columns of 0 and 1.
+    for name in ("train", "test"):
+        with open(path(name + "_answers.csv"), "w") as file:
+            for row in numbers(name + "_labels.csv"):
+                file.write("%d,%d\n" % (row[0], 1 - row[0]))
+    status, output = run(*points, "--labels_file", path("train_answers.csv"),
+                         "--test_labels_file", path("test_answers.csv"), *rest,
+                         "--loss", "binary_cross_entropy")
+    expect(status == 0 and report()["test_accuracy"] > 0.9,
+           "trains by binary_cross_entropy", output)
+    status, output = run(*points, *sums, *rest)
+    expect(status != 0 and "whole numbers" in output,
+           "numbers are no classes", output)
+    status, output = run(*points, *sums, *rest, "--loss", "mean")
+    expect(status != 0 and "binary_cross_entropy" in output,
+           "an unknown loss is refused with a list", output)
+
+
+def text():
+    """A model of bytes learns which follows which."""
+    for name, count in (("train", 3000), ("test", 200)):
+        with open(path(name + ".text"), "w") as file:
+            file.write("ab" * count)
+    words = ("--model_file", path("bytes.onnx"), "--text", "--training_file",
+             path("train.text"), "--test_file", path("test.text"), "--epochs",
+             "6", "--update", "adam", "--step_size", "0.2", "--batch_size",
+             "10", "--seed", "1", "--output_model_file", path("trained.onnx"))
+    status, output = run(*words)
+    expect(status != 0 and "--sequence_length" in output,
+           "an open length has to be given", output)
+    for ranks in ("1", "2"):
+        status, output = run(*words, "--sequence_length", "8", "--ranks", ranks)
+        found = [float(each) for each in re.findall(r"perplexity ([0-9.]+)",
+                                                    output)]
+        # One for each epoch, and that at the end.
+        expect(status == 0 and len(found) > 1 and found[-1] < 1.2,
+               "a text is learnt on %s" % ranks, output)
+
+
+def check():
+    status, output = run("--model_file", path("dense.onnx"), "--check")
+    expect(status == 0 and "12 weights" in output and "w1" in output,
+           "a check says what would be trained", output)
+    status, output = run("--model_file", path("dense.onnx"), "--check",
+                         "--freeze", "w*")
+    expect(status != 0 and "problem: " in output,
+           "a check fails where there is nothing to train", output)
+
+
 def main():
     os.makedirs(WORK, exist_ok=True)
     subprocess.run([SEEDS, WORK], check=True)
@@ -114,6 +265,11 @@ def main():
             expect(len(re.findall(r"[01]", file.read())) == 200,
                    "every test point is predicted", output)
 
+    write_numpy()
+    arrays(train, test)
+    losses(train, test)
+    text()
+    check()
     study([*train[:4], *test])
 
     status, output = run("--model_file", path("dense.onnx"), *train,

@@ -105,6 +105,17 @@ int main(int argc, char** argv)
         { 2, 2, 4 }, { 2, 1, 4 } });
   }
   {
+    // The next byte after each, of texts of any length.
+    Maker m({ -1 });
+    auto& input = *m.proto.mutable_graph()->mutable_input(0)->mutable_type()->
+        mutable_tensor_type();
+    input.set_elem_type(models::pb::TensorProto::INT64);
+    input.mutable_shape()->mutable_dim(1)->set_dim_param("length");
+    m.Add("MatMul", { m.Add("Gather", { m.Weight({ 256, 2 }), "x" }),
+        m.Weight({ 2, 256 }) });
+    Write("bytes", m, { { 2, 2, 2 }, { 2, 2, 256 } });
+  }
+  {
     Maker m({ 2, 4 });
     const std::string a = m.Add("LayerNormalization", { m.Add("Mul", { "x",
         m.Weight({ 2, 4 }) }), m.Weight({ 4 }), m.Weight({ 4 }) });

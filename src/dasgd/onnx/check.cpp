@@ -65,7 +65,9 @@ bool Try(OnnxReport& report, ActionType&& action)
 }
 
 //! All that is wrong with a model that could be read.
-void CheckModel(const graph::Model& model, const OnnxOptions& options,
+void CheckModel(const graph::Model& model,
+                const OnnxOptions& options,
+                const OnnxLoss loss,
                 OnnxReport& report)
 {
   report.problems = graph::OperatorProblems(model);
@@ -84,8 +86,7 @@ void CheckModel(const graph::Model& model, const OnnxOptions& options,
     const graph::Dims& dims = shapes.Of(model.Output());
     const bool own = graph::Elements(dims, model.Output()) == 1;
     const graph::TrainingGraph training = graph::MakeTrainingGraph(model,
-        shapes, own ? OnnxLoss::Model : OnnxLoss::MeanSquaredError, true, 1,
-        &report.problems);
+        shapes, own ? OnnxLoss::Model : loss, true, 1, &report.problems);
     // The runtime has not every operator for every type.
     if (report.problems.empty())
       graph::Session(training.proto, model.Type(), 1);
@@ -95,7 +96,8 @@ void CheckModel(const graph::Model& model, const OnnxOptions& options,
 } // namespace
 
 OnnxReport CheckOnnxModel(const std::string& modelFile,
-                          const OnnxOptions& options)
+                          const OnnxOptions& options,
+                          const OnnxLoss loss)
 {
   OnnxReport report;
   std::ifstream file(modelFile, std::ios::binary);
@@ -109,11 +111,11 @@ OnnxReport CheckOnnxModel(const std::string& modelFile,
   Try(report, [&]()
   {
     const graph::Model model(bytes.str(), graph::pb::TensorProto::FLOAT,
-        options.frozen, { options.output, false },
+        options.frozen, { options.output, loss == OnnxLoss::Model },
         graph::FolderOf(modelFile));
     for (const graph::Parameter& p : model.Parameters())
       report.parameters.push_back({ p.name, p.dims, p.offset, p.elements });
-    CheckModel(model, options, report);
+    CheckModel(model, options, loss, report);
   });
   return report;
 }

@@ -35,9 +35,11 @@ struct OnnxReport
  * Read and differentiate a model as training would.
  *
  * @param options As for OnnxFunction; `frozen` changes what is trained.
+ * @param loss With OnnxLoss::Model, the output that is the loss is looked at.
  */
 OnnxReport CheckOnnxModel(const std::string& modelFile,
-                          const OnnxOptions& options = OnnxOptions());
+                          const OnnxOptions& options = OnnxOptions(),
+                          const OnnxLoss loss = OnnxLoss::CrossEntropy);
 
 } // namespace dasgd
 

@@ -118,6 +118,20 @@ bool Matches(const std::string& name, const std::string& pattern)
   return pattern.find_first_not_of('*', at) == std::string::npos;
 }
 
+//! Is it a mask to be added before Softmax?  Files do not tell buffers from
+//! weights, but no weights look like this.
+bool IsMask(const pb::TensorProto& tensor)
+{
+  bool masks = false;
+  for (const float value : Reals<float>(tensor))
+  {
+    if (value != 0 && !(value <= -1e4f))
+      return false;
+    masks = masks || value != 0;
+  }
+  return masks;
+}
+
 //! Does an operator draw random numbers?
 bool IsRandom(const pb::NodeProto& node)
 {
@@ -563,7 +577,7 @@ void Model::FindParameters(const std::vector<std::string>& frozen)
     initializers[tensor.name()] = i;
     // Scalars are constants of formulas; weights have dimensions.
     if (!IsReal(tensor.data_type()) || tensor.dims_size() == 0 ||
-        !weights.count(tensor.name()) ||
+        !weights.count(tensor.name()) || IsMask(tensor) ||
         std::any_of(frozen.begin(), frozen.end(), [&](const std::string& each)
         { return Matches(tensor.name(), each); }))
       continue;
