@@ -18,6 +18,7 @@
 #include <common/optimizer_params.hpp>
 #include <common/train.hpp>
 #include <onnx/data.hpp>
+#include <onnx/flush_denormals.hpp>
 #include <onnx/objective.hpp>
 #include <onnx/table.hpp>
 #include <ranks/failure.hpp>
@@ -402,6 +403,7 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
       std::cout << std::endl;
     });
     timers.Start("onnx_optimization");
+    const dasgd::onnx_program::FlushDenormals flush;
     trained = dasgd::cli::Train(params, function->NumFunctions(), seed,
         dasgd::cli::Batch::Sum, tags, [&](dasgd::cli::Captured optimizer)
         { optimizer.Optimize(objective, iterate); });
