@@ -291,9 +291,39 @@ def regression():
         torch.randn(BATCH, 2), F.mse_loss, 17
 
 
+class WithLoss(nn.Module):
+    """A model whose output is its loss; labels are an input."""
+
+    def __init__(self, **settings):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(6, 8), nn.Tanh(),
+                                    nn.Linear(8, 4))
+        self.loss = nn.CrossEntropyLoss(**settings)
+
+    def forward(self, x, labels):
+        return self.loss(self.layers(x), labels)
+
+
+def as_it_is(output, _):
+    return output
+
+
+def own_loss():
+    """With weights of classes, and a class that is left out."""
+    weights = torch.tensor([0.5, 1.0, 2.0, 1.5])
+    return WithLoss(weight=weights, ignore_index=2), \
+        [torch.randn(BATCH, 6), torch.tensor([0, 3, 2, 1])], \
+        torch.zeros(1), as_it_is, 13
+
+
+def own_mean():
+    return WithLoss(), [torch.randn(BATCH, 6), torch.randint(4, (BATCH,))], \
+        torch.zeros(1), as_it_is, 17
+
+
 MODELS = {f.__name__: f for f in (
     gelu_mlp, resnet, mobilenet, unet, encoder, encoder_old, gpt, lstm, gru,
-    rnn, autoencoder, regression)}
+    rnn, autoencoder, regression, own_loss, own_mean)}
 
 
 def write_model(model, inputs, opset, path):

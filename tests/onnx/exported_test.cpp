@@ -104,6 +104,11 @@ void CheckIterate(const OnnxFunction<arma::fmat>& function,
 
 void CheckModel(const std::string& name, const OnnxLoss loss)
 {
+  const std::string file = std::string(DASGD_EXPORTED) + "/" + name + ".onnx";
+  const std::vector<std::string> problems =
+      dasgd::CheckOnnxModel(file).problems;
+  CAPTURE(problems);
+  CHECK(problems.empty());
   const auto data = ReadData(name);
   std::vector<OnnxArray> inputs;
   for (size_t i = 0; data.count("input" + std::to_string(i)) > 0; ++i)
@@ -112,8 +117,8 @@ void CheckModel(const std::string& name, const OnnxLoss loss)
     inputs.push_back(ToArray(input, data.at(input)));
   }
   const size_t batch = inputs[0].Points();
-  OnnxFunction<arma::fmat> function(std::string(DASGD_EXPORTED) + "/" + name +
-      ".onnx", inputs, ToArray("", data.at("target")), loss);
+  OnnxFunction<arma::fmat> function(file, inputs, loss == OnnxLoss::Model ?
+      OnnxArray() : ToArray("", data.at("target")), loss);
   const arma::fmat start = function.GetInitialPoint();
   const double mean = double(function.Evaluate(start, 0, batch)) /
       double(batch);
@@ -151,5 +156,9 @@ TEST_CASE("one step of PyTorch's models is PyTorch's", "[onnx][one]")
   for (const char* name : { "autoencoder", "regression" })
   {
     DYNAMIC_SECTION(name) { CheckModel(name, OnnxLoss::MeanSquaredError); }
+  }
+  for (const char* name : { "own_loss", "own_mean" })
+  {
+    DYNAMIC_SECTION(name) { CheckModel(name, OnnxLoss::Model); }
   }
 }

@@ -19,7 +19,7 @@ mkdir -p "$work/new" "$work/found" "$work/corpus"
 "$seeds" "$work/corpus"
 export ASAN_OPTIONS=quarantine_size_mb=16:leak_check_at_exit=0
 export UBSAN_OPTIONS=print_stacktrace=1
-options=(-timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=512
+options=(-timeout=60 -rss_limit_mb=1024 -malloc_limit_mb=512
   "-artifact_prefix=$work/found/")
 inputs=("$work/corpus"/*)
 "$program" "${options[@]}" "${inputs[@]}"

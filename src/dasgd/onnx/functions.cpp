@@ -8,6 +8,8 @@
  */
 #include "operators.hpp"
 
+#include <algorithm>
+
 namespace dasgd {
 namespace graph {
 
@@ -194,6 +196,77 @@ void SpaceToDepth(Context& c)
   Blocks(c, false);
 }
 
+/**
+ * The loss of the logarithms of probabilities, by the class of each position.
+ *
+ * @param logs Classes are the second dimension.
+ */
+void ClassLoss(Context& c, const std::string& logs)
+{
+  const Dims& dims = c.InDims(0);
+  const Dims& labelDims = c.InDims(1);
+  Dims apart = dims;
+  if (dims.size() >= 2)
+    apart.erase(apart.begin() + 1);
+  if (dims.size() < 2 || apart != labelDims)
+  {
+    c.Refuse("classes of dimensions " + Text(labelDims) + " do not fit " +
+        Text(dims));
+  }
+  apart.insert(apart.begin() + 1, 1);
+  std::string labels = c.build.Add("Cast", { c.In(1) }, { { "to",
+      int(pb::TensorProto::INT64) } });
+  // What each position counts; nothing where all count the same.
+  std::string counts;
+  if (FindAttribute(c.Node(), "ignore_index"))
+  {
+    const std::string ignored = c.build.Add("Equal", { labels,
+        c.build.Ints({ Int(c.Node(), "ignore_index", 0) }) });
+    labels = c.build.Add("Where", { ignored, c.build.Ints({ 0 }), labels });
+    counts = c.build.ToReal(c.build.Add("Not", { ignored }));
+  }
+  if (c.Has(2))
+  {
+    const std::string weights = c.build.Add("Gather", { c.In(2), labels });
+    counts = counts.empty() ? weights : c.build.Mul(counts, weights);
+  }
+  const std::string picked = c.build.Add("GatherElements", { logs,
+      c.build.Reshape(labels, apart) }, { { "axis", 1 } });
+  std::string losses = c.build.Add("Neg", { c.build.Reshape(picked,
+      labelDims) });
+  if (!counts.empty())
+    losses = c.build.Mul(losses, counts);
+  const std::string reduction = String(c.Node(), "reduction", "mean");
+  if (reduction == "none")
+    return Yield(c, losses);
+  Dims axes;
+  for (size_t i = 0; i < labelDims.size(); ++i)
+    axes.push_back(std::int64_t(i));
+  const auto sum = [&](const std::string& value)
+  { return c.build.Sum(value, axes, false); };
+  if (reduction == "sum")
+    return Yield(c, sum(losses));
+  if (reduction != "mean")
+    c.Refuse("its reduction is '" + reduction + "'");
+  Yield(c, counts.empty() ? c.build.Scale(sum(losses), 1 / std::max(1.0,
+      double(Elements(labelDims, c.In(1))))) : c.build.Add("Div",
+      { sum(losses), sum(counts) }));
+}
+
+void NegativeLogLikelihoodLoss(Context& c)
+{
+  ClassLoss(c, c.In(0));
+}
+
+void SoftmaxCrossEntropyLoss(Context& c)
+{
+  const std::string logs = c.build.Add("LogSoftmax", { c.In(0) },
+      { { "axis", 1 } });
+  if (c.HasOut(1))
+    c.build.AddAs({ c.Out(1) }, "Identity", { logs });
+  ClassLoss(c, logs);
+}
+
 } // namespace
 
 void AddFunctions(std::map<std::string, Operator>& table)
@@ -210,6 +283,8 @@ void AddFunctions(std::map<std::string, Operator>& table)
   table["Shrink"] = Function(Shrink);
   table["LpNormalization"] = Function(LpNormalization);
   table["GlobalMaxPool"] = Function(GlobalMaxPool);
+  table["NegativeLogLikelihoodLoss"] = Function(NegativeLogLikelihoodLoss);
+  table["SoftmaxCrossEntropyLoss"] = Function(SoftmaxCrossEntropyLoss);
   table["DepthToSpace"] = Function(DepthToSpace);
   table["SpaceToDepth"] = Function(SpaceToDepth);
 }

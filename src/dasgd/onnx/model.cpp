@@ -76,7 +76,12 @@ bool IsWeight(const pb::NodeProto& node, const int index)
 {
   if (Is(node, "BatchNormalization"))
     return index < 3;
-  for (const char* operation : { "Dropout", "Clip", "Resize", "Pad" })
+  // Weights of classes are no weights of the model.
+  if (Is(node, "SoftmaxCrossEntropyLoss") ||
+      Is(node, "NegativeLogLikelihoodLoss"))
+    return index < 2;
+  for (const char* operation : { "Dropout", "Clip", "Resize", "Pad",
+      "OneHot" })
   {
     if (Is(node, operation))
       return index < 1;
@@ -474,6 +479,15 @@ void Model::Convert()
       if ((attribute.name() == "to" || attribute.name() == "dtype") &&
           IsReal(std::int32_t(attribute.i())))
         attribute.set_i(type);
+    }
+    // Without a value it makes zeros of single precision.
+    if (Is(node, "ConstantOfShape") && !FindAttribute(node, "value"))
+    {
+      const double zero = 0;
+      pb::AttributeProto& value = *node.add_attribute();
+      value.set_name("value");
+      value.set_type(pb::AttributeProto::TENSOR);
+      *value.mutable_t() = MakeReals("", type, { 1 }, &zero);
     }
     // Constants may also be written without a tensor, and are float then.
     if (!Is(node, "Constant") || node.attribute_size() == 0 ||

@@ -226,6 +226,8 @@ void Infer(const pb::NodeProto& node, Shapes& shapes)
     for (size_t i = 0; i < dims.size(); ++i)
       dims[i] = from[Axis(node, order[i], from.size())];
   }
+  else if (operation == "Gather" || operation == "GatherElements")
+    dims = shapes.Of(node.input(1));
   else if (operation == "MatMul")
     dims = Product(node, dims, shapes.Of(node.input(1)));
   else if (operation == "Gemm")
