@@ -338,7 +338,7 @@ static void Simulate(const Settings& settings, planning::Findings& findings)
     if (ranks == 1)
       topologies = { "complete" };
     else if (topologies.empty())
-      topologies = dasgd::PlanTopologies(settings.cluster, ranks);
+      topologies = dasgd::PlanTopologies(ranks);
     dasgd::PlanEffort effort;
     effort.seed = settings.seed;
     // Enough for figures that do not change any more, but no more than that.

@@ -13,8 +13,10 @@
 #include <ranks/ranks.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -131,24 +133,46 @@ OnnxArray ReadTargets(const File& file, const size_t points)
   return targets;
 }
 
+//! The last row as labels.
+arma::Row<size_t> Labels(const arma::rowvec& last, const std::string& name)
+{
+  arma::Row<size_t> labels(last.n_elem);
+  for (size_t i = 0; i < last.n_elem; ++i)
+  {
+    // 2^53: from there on not every integer is a double.
+    if (!(last[i] >= 0 && last[i] < 9007199254740992.0) ||
+        last[i] != std::floor(last[i]))
+    {
+      std::ostringstream text;
+      text << "The last column of " << name << " must hold labels, but in row "
+          << i + 1 << " it is " << last[i] << "; labels are whole numbers from "
+          << "0 on!";
+      throw std::invalid_argument(text.str());
+    }
+    labels[i] = size_t(last[i]);
+  }
+  return labels;
+}
+
 //! Take the last row off, which has what points should become.
 OnnxArray TakeTargets(arma::mat& points,
                       const bool classes,
                       const std::string& name)
 {
   OnnxArray targets;
-  if (classes)
-  {
-    targets.values = arma::conv_to<Whole>::from(arma::conv_to<arma::mat>::from(
-        cli::TakeLabels(points, name)));
-    return targets;
-  }
   if (points.n_rows < 2)
   {
     throw std::invalid_argument(name + " has one column; it needs one more, "
         "for what the model should give, or a file of its own for that!");
   }
-  targets.values = arma::mat(points.tail_rows(1));
+  const arma::mat last = points.tail_rows(1);
+  if (classes)
+  {
+    targets.values = arma::conv_to<Whole>::from(arma::conv_to<arma::mat>::from(
+        Labels(last, name)));
+  }
+  else
+    targets.values = last;
   points.shed_row(points.n_rows - 1);
   return targets;
 }

@@ -106,7 +106,7 @@ class SmallBoard
       {
         const double begin = ThreadSeconds();
         ThreadWait wait;
-        RunOnBoard(workers[i], wait);
+        RunOnBoard(workers[i], wait, NoExchange());
         seconds[i] = ThreadSeconds() - begin;
       });
     }

@@ -141,8 +141,7 @@ SimMachine PlanMachine(const PlanModel& model,
 
 //! Topologies that can be planned for so many ranks: those with many routes at
 //! each rank only for a few ranks.
-std::vector<std::string> PlanTopologies(const PlanCluster& cluster,
-                                        const size_t ranks);
+std::vector<std::string> PlanTopologies(const size_t ranks);
 
 //! Seconds of an epoch on one rank that make others superfluous: to start
 //! processes takes a tenth of a second and more.

@@ -216,9 +216,7 @@ DASGD_INLINE PlanRow PlanAllreduce(const PlanModel& model,
   return row;
 }
 
-DASGD_INLINE std::vector<std::string> PlanTopologies(
-    const PlanCluster& cluster,
-    const size_t ranks)
+DASGD_INLINE std::vector<std::string> PlanTopologies(const size_t ranks)
 {
   std::vector<std::string> names = { "auto" };
   if (ranks <= 3)
