@@ -34,7 +34,8 @@ def train(rank, arguments, result):
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // arguments.ranks))
     torch.distributed.init_process_group("gloo", rank=rank,
                                          world_size=arguments.ranks)
-    torch.set_default_dtype(torch.float64)
+    torch.set_default_dtype(torch.float32 if arguments.single else
+                            torch.float64)
     torch.manual_seed(1)
     model = torch.nn.parallel.DistributedDataParallel(
         network(arguments.problem))
@@ -43,7 +44,7 @@ def train(rank, arguments, result):
                                    else 10)
     if arguments.problem == "logistic":
         loss = torch.nn.BCEWithLogitsLoss()
-        labels = labels.to(torch.float64).unsqueeze(1)
+        labels = labels.to(torch.get_default_dtype()).unsqueeze(1)
     else:
         loss = torch.nn.NLLLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
@@ -73,6 +74,8 @@ def main():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--gradients", type=int, default=200)
     parser.add_argument("--port", type=int, default=29517)
+    parser.add_argument("--single", action="store_true",
+                        help="float instead of double")
     arguments = parser.parse_args()
     context = torch.multiprocessing.get_context("spawn")
     result = context.SimpleQueue()

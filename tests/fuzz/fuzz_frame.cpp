@@ -80,7 +80,7 @@ void CheckSame(const Manifest& a, const Manifest& b)
         Same(one.epochObjective, other.epochObjective) &&
         one.versioned == other.versioned, "an entry is what it was");
     Require(!one.versioned || std::equal(a.Version(i),
-        a.Version(i) + a.Ranks(), b.Version(i)), "a version is what it was");
+        a.Version(i) + a.Length(), b.Version(i)), "a version is what it was");
   }
 }
 
