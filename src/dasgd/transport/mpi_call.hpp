@@ -119,20 +119,6 @@ class Call
    */
   void AwaitOthers();
 
-  /**
-   * Duplicate the user's communicator.  Throws if a rank has refused to take
-   * part; the next one that gets so far goes on from there.
-   *
-   * @param call The call that it is for, if any.
-   */
-  static MPI_Comm Duplicate(const MPI_Comm parent, const Call* call);
-
-  /**
-   * This rank has been given a communicator that is none for it, and will throw:
-   * tell all others, which may wait for it.
-   */
-  void RefuseAlone(const std::string& text) const;
-
  private:
   using Clock = std::chrono::steady_clock;
 
@@ -175,28 +161,18 @@ class Call
     return top;
   }
 
-  //! How many calls this process has made.
-  static std::atomic<std::uint64_t>& Count()
-  {
-    static std::atomic<std::uint64_t> count{ 0 };
-    return count;
-  }
-
   //! Get to the communicator.
   void Enter();
   void Tell(const size_t rank, const Talk::Kind kind, const std::uint64_t number);
   void Receive();
   //! Can no other rank get any further without this one?
   bool Stuck(const Clock::time_point now) const;
-  //! Has a rank of the user's communicator refused this call?
-  void LookForRefusals() const;
   //! Wait for the others of the call around this one.
   void AwaitOthers(Call& around);
 
   //! The call around this one.
   Call* const below;
   MPI_Comm parent;
-  std::uint64_t ordinal = 0;
   //! Null if it is not of several ranks.
   std::shared_ptr<CallState> state;
   std::atomic<bool>* disturbed = nullptr;

@@ -49,11 +49,6 @@ struct CallState
   //! The last owner, and which threads there were when it left.
   pid_t last = 0;
   std::vector<pid_t> alive;
-
-  //! A duplicate that has been begun.  MPI writes to these.
-  std::mutex duplicating;
-  MPI_Comm made = MPI_COMM_NULL;
-  MPI_Request request = MPI_REQUEST_NULL;
 };
 
 namespace detail {
@@ -126,20 +121,6 @@ inline std::shared_ptr<CallState> StateOf(const MPI_Comm comm)
   }
   return *state;
 }
-
-//! Where ranks tell those that wait for them that they have refused.
-inline MPI_Comm RefusalComm()
-{
-  return (ExitCommunicator() == MPI_COMM_NULL) ? MPI_COMM_WORLD :
-      ExitCommunicator();
-}
-
-//! What a rank tells that has refused.
-struct Refusal
-{
-  std::uint64_t ordinal;
-  std::array<char, 248> text;
-};
 
 //! Ranks by their numbers: "rank 1", "ranks 1 and 3".
 inline std::string RanksText(const std::vector<size_t>& ranks)
@@ -229,8 +210,6 @@ DASGD_INLINE Call::Call(const MPI_Comm parent) :
     below(Top()),
     parent(parent)
 {
-  if (below == nullptr)
-    ordinal = ++Count();
   int inter = 0, size = 1;
   if (!Alone(parent))
   {
@@ -573,89 +552,6 @@ DASGD_INLINE bool Call::Stuck(const Clock::time_point now) const
       return false;
   }
   return true;
-}
-
-DASGD_INLINE MPI_Comm Call::Duplicate(const MPI_Comm parent, const Call* call)
-{
-  const std::shared_ptr<CallState> of = detail::StateOf(parent);
-  const std::lock_guard<std::mutex> lock(of->duplicating);
-  if (of->request == MPI_REQUEST_NULL && of->made == MPI_COMM_NULL)
-  {
-    mpi::Check(MPI_Comm_idup(parent, &of->made, &of->request),
-        "MPI_Comm_idup");
-  }
-  Backoff backoff;
-  Clock::time_point next = Clock::now() + std::chrono::milliseconds(200);
-  for (;;)
-  {
-    int done = 0;
-    mpi::Check(MPI_Test(&of->request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    if (done)
-    {
-      // A rank that has refused this call may be here with its next one.
-      if (call)
-        call->LookForRefusals();
-      return std::exchange(of->made, MPI_COMM_NULL);
-    }
-    backoff.Wait();
-    if (!call || Clock::now() < next)
-      continue;
-    next = Clock::now() + std::chrono::milliseconds(50);
-    call->LookForRefusals();
-  }
-}
-
-DASGD_INLINE void Call::RefuseAlone(const std::string& text) const
-{
-  if (below || Tolerant())
-    return;
-  // Not freed: MPI may read it as long as the job lasts.
-  auto* const refusal = new detail::Refusal{ ordinal, { } };
-  std::snprintf(refusal->text.data(), refusal->text.size(), "%s",
-      text.c_str());
-  int rank = 0, size = 0;
-  const MPI_Comm to = detail::RefusalComm();
-  MPI_Comm_rank(to, &rank);
-  MPI_Comm_size(to, &size);
-  for (int i = 0; i < size; ++i)
-  {
-    MPI_Request request;
-    if (i != rank && MPI_Isend(refusal, sizeof(*refusal), MPI_BYTE, i, tag, to,
-        &request) == MPI_SUCCESS)
-      MPI_Request_free(&request);
-  }
-}
-
-DASGD_INLINE void Call::LookForRefusals() const
-{
-  if (below)
-    return;
-  const MPI_Comm from = detail::RefusalComm();
-  for (;;)
-  {
-    int there = 0;
-    MPI_Status status;
-    mpi::Check(MPI_Iprobe(MPI_ANY_SOURCE, tag, from, &there, &status),
-        "MPI_Iprobe");
-    if (!there)
-      return;
-    detail::Refusal refusal;
-    mpi::Check(MPI_Recv(&refusal, sizeof(refusal), MPI_BYTE,
-        status.MPI_SOURCE, tag, from, MPI_STATUS_IGNORE), "MPI_Recv");
-    // One of an earlier call, or of a rank that is not awaited here.
-    MPI_Group all, mine;
-    mpi::Check(MPI_Comm_group(from, &all), "MPI_Comm_group");
-    mpi::Check(MPI_Comm_group(parent, &mine), "MPI_Comm_group");
-    int place = MPI_UNDEFINED;
-    MPI_Group_translate_ranks(all, 1, &status.MPI_SOURCE, mine, &place);
-    MPI_Group_free(&all);
-    MPI_Group_free(&mine);
-    if (place != MPI_UNDEFINED && refusal.ordinal == ordinal)
-    {
-      throw std::invalid_argument("dasgd: rank " + std::to_string(place) +
-          " does not take part: " + refusal.text.data());
-    }
-  }
 }
 
 } // namespace mpi

@@ -47,13 +47,10 @@ DASGD_INLINE MpiCommunicator::MpiCommunicator(
     mpi::Check(MPI_Comm_test_inter(parent, &inter), "MPI_Comm_test_inter");
   if (parent == MPI_COMM_NULL || inter)
   {
-    const std::string text = inter ? "Communicator() is an intercommunicator; "
-        "merge it by MPI_Intercomm_merge(), or name another one" :
-        "Communicator() is MPI_COMM_NULL on this rank; call Optimize() only on "
-        "ranks that are part of it";
-    if (call)
-      call->RefuseAlone(text);
-    throw std::invalid_argument("dasgd: " + text);
+    throw std::invalid_argument(inter ? "dasgd: Communicator() is an "
+        "intercommunicator; merge it by MPI_Intercomm_merge(), or name another "
+        "one" : "dasgd: Communicator() is MPI_COMM_NULL on this rank; call "
+        "Optimize() only on ranks that are part of it");
   }
   int value = 0;
   mpi::Check(MPI_Comm_size(parent, &value), "MPI_Comm_size");
@@ -75,7 +72,9 @@ DASGD_INLINE MpiCommunicator::MpiCommunicator(
     return;
   }
 #endif
-  comm = mpi::Call::Duplicate(parent, call.get());
+  MPI_Request request;
+  mpi::Check(MPI_Comm_idup(parent, &comm, &request), "MPI_Comm_idup");
+  mpi::Await(request);
   ReadRankAndSize();
 }
 
