@@ -55,7 +55,8 @@ DASGD_INLINE MpiCommunicator::MpiCommunicator(
   int value = 0;
   mpi::Check(MPI_Comm_size(parent, &value), "MPI_Comm_size");
   parentSize = size_t(value);
-  if (parentSize == 1)
+  // A training on one rank needs none of its own.
+  if (parentSize == 1 && call)
     return;
   tolerant = mpi::Tolerant();
   if (call)
