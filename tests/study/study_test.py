@@ -736,7 +736,7 @@ def simulated(studies):
     words = VIRTUAL + ["--problem", "mlp", "--algorithms", ",".join(names),
                        "--ranks", "2,8", "--slow", "1:4", "--seeds", "1",
                        "--step_sizes", "0.1", "--time_budget", "2",
-                       "--target_loss", "2.15"]
+                       "--target_loss", "2.2"]
     studies.well(words, "simulated")
     rows = studies.table("simulated")
     expect(all(row["phase"] == "run" for row in rows) and len(rows) == 19,
