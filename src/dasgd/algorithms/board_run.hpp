@@ -36,8 +36,8 @@ struct NoExchange
 {
   //! Do what there is to do; false if that is nothing.
   bool Tend() { return false; }
-  //! A gradient took until now.
-  void Computed(double /* now */) { }
+  //! A gradient has just been computed.
+  void Computed() { }
   //! Has this machine nothing more to do with others?
   bool Over() { return true; }
 };
@@ -79,8 +79,7 @@ class Exchanging
     return did;
   }
 
-  //! Call it as soon as the gradient is there.
-  void Computed(double /* now */) { exchange.Endpoint().Pace().Computed(Spent()); }
+  void Computed() { exchange.Endpoint().Pace().Computed(Spent()); }
 
   bool Over() { return exchange.MayLeave(transport); }
 
@@ -159,7 +158,7 @@ void RunOnBoard(BoardWorker<ElemType>& worker,
       limit.Begins(watch.Now());
       worker.Evaluate();
       watch.Lap(counts.secondsComputing);
-      others.Computed(watch.Now());
+      others.Computed();
       if (worker.Due())
         pass();
     }
