@@ -49,7 +49,8 @@ sim()
   g++ -std=c++17 -O2 -ffp-contract=off -I"$root/src" -I"$root/tests" \
     "$root/tests/main.cpp" "$root/tests/catch_runner.cpp" \
     "$root/tests/sim/simulation_test.cpp" \
-    "$root/tests/sim/resume_test.cpp" "$root/tests/sim/recovery_test.cpp" \
+    "$root/tests/sim/board_test.cpp" "$root/tests/sim/resume_test.cpp" \
+    "$root/tests/sim/recovery_test.cpp" \
     -o "$program" -larmadillo &&
     DASGD_SEEDS="${SEEDS:-100000}" "$program" "all promises*" -d yes
 }

@@ -8,6 +8,7 @@
 #ifndef DASGD_ALGORITHMS_ASYNCHRONOUS_HPP
 #define DASGD_ALGORITHMS_ASYNCHRONOUS_HPP
 
+#include "../core/overlap.hpp"
 #include "../report/report.hpp"
 #include "../transport/mpi_board.hpp"
 #include "../transport/mpi_transport.hpp"
@@ -309,6 +310,8 @@ struct Asynchronous
     else
       endpoint.SetMachines(*settings.machines);
     endpoint.Pace().SetShare(settings.share);
+    endpoint.LimitBetween(FramesAtATime(double(board.Size().elements *
+        sizeof(ElemType)), settings.overlap));
     const size_t rounding = settings.format.Vectors(sizeof(ElemType));
     counts.vectorBound += exchange.Vectors(routes, settings.window) + rounding;
 

@@ -8,6 +8,7 @@
 #ifndef DASGD_ALGORITHMS_BOARD_SIMULATION_HPP
 #define DASGD_ALGORITHMS_BOARD_SIMULATION_HPP
 
+#include "../core/overlap.hpp"
 #include "../core/random.hpp"
 #include "board_exchange.hpp"
 #include "board_worker.hpp"
@@ -237,6 +238,8 @@ class BoardSimulation
         machine.format);
     Endpoint<ElemType>& endpoint = host.exchange->Endpoint();
     endpoint.SetMachines(Hosts());
+    endpoint.LimitBetween(FramesAtATime(double(machine.vectorBytes +
+        host.board.Size().elements * sizeof(ElemType)), beside));
     endpoint.Pool().Share(idle);
     std::vector<SimLink> to;
     for (const size_t peer : endpoint.SendTo())

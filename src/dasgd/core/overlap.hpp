@@ -8,8 +8,10 @@
 #ifndef DASGD_CORE_OVERLAP_HPP
 #define DASGD_CORE_OVERLAP_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 namespace dasgd {
@@ -77,6 +79,23 @@ constexpr double DefaultExchangeShare = 0.1;
  */
 inline size_t ChooseWindow(const size_t wanted, const bool overlap)
 { return (wanted > 0) ? wanted : overlap ? 1 : 2; }
+
+/**
+ * Frames under way to all other machines together.  What a machine sends at the
+ * same time shares what it can send, so that each frame arrives when the last of
+ * them does; one after the other, they arrive earlier, and hold what was computed
+ * until they left.  Small ones take no time but their latency.
+ *
+ * @param bytes Of a frame.
+ * @param overlap Does a thread send the next as soon as one has arrived?
+ */
+inline size_t FramesAtATime(const double bytes, const bool overlap)
+{
+  constexpr double enough = 1e6;
+  if (!overlap || bytes < 1)
+    return std::numeric_limits<size_t>::max();
+  return size_t(std::max(1.0, enough / bytes));
+}
 
 } // namespace dasgd
 

@@ -199,9 +199,10 @@ std::string Complaint(
         ", but is one of DASGD; leave it at auto for " + AlgorithmType::Name() +
         ".";
   }
-  for (const auto& [setting, value] : { std::make_pair("StalenessDamping()",
-      settings.StalenessDamping()), std::make_pair("LookAhead()",
-      settings.LookAhead()) })
+  const std::pair<const char*, double> ours[] = {
+      { "StalenessDamping()", settings.StalenessDamping() },
+      { "LookAhead()", settings.LookAhead() } };
+  for (const auto& [setting, value] : ours)
   {
     if (!IsDasgd<AlgorithmType> && value != Automatic)
     {

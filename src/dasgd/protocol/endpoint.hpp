@@ -204,9 +204,22 @@ class Endpoint
   template<typename TransportType>
   bool Wanted(TransportType& transport) const
   {
+    const size_t room = RoomBetween(transport);
     return std::any_of(routes.Emit().begin(), routes.Emit().end(),
-        [&](const size_t channel) { return Due(linkOf[channel]) &&
-            transport.CanSend(linkOf[channel]); });
+        [&](const size_t channel)
+    {
+      const size_t link = linkOf[channel];
+      return Due(link) && transport.CanSend(link) && (!between[link] ||
+          room > 0);
+    });
+  }
+
+  //! Links to other machines take at most so many frames at a time, in turn; of
+  //! equal machines, each begins with another one.
+  void LimitBetween(const size_t frames)
+  {
+    mostBetween = frames;
+    nextLink = LinkTo(routes.Rank()) % std::max<size_t>(1, between.size());
   }
 
   //! Decides how long frames wait for more gradients; facts do not.
@@ -250,6 +263,19 @@ class Endpoint
     return urgent[link] || complete || pace.Due(link, announced);
   }
 
+  bool Limited() const
+  { return mostBetween < std::numeric_limits<size_t>::max(); }
+
+  //! How many frames may still leave for other machines?
+  template<typename TransportType>
+  size_t RoomBetween(TransportType& transport) const
+  {
+    size_t room = mostBetween;
+    for (size_t link = 0; link < between.size() && Limited() && room > 0; ++link)
+      room -= (between[link] && !transport.CanSend(link));
+    return room;
+  }
+
   //! The next outbox of a link, in turn, that has something.
   size_t NextBox(size_t link);
 
@@ -278,6 +304,9 @@ class Endpoint
   std::vector<bool> paced;
   //! Per link: does it lead to another machine?
   std::vector<bool> between;
+  size_t mostBetween = std::numeric_limits<size_t>::max();
+  //! The link whose turn is next.
+  size_t nextLink = 0;
   size_t lastsToSend;
   size_t lastsToCome;
 

@@ -217,8 +217,11 @@ template<typename TransportType, typename VectorsType>
 bool Endpoint<ElemType>::Send(TransportType& transport, VectorsType& vectors)
 {
   bool sent = false, stuck = false;
-  for (size_t link = 0; link < boxesOf.size(); ++link)
+  size_t room = RoomBetween(transport);
+  const size_t first = nextLink;
+  for (size_t i = 0; i < boxesOf.size(); ++i)
   {
+    const size_t link = (first + i) % boxesOf.size();
     const auto waits = [&]()
     { return HasUrgent(link) || complete || vectors.HasVector(link); };
     if (lastSent[link] || !waits())
@@ -228,8 +231,14 @@ bool Endpoint<ElemType>::Send(TransportType& transport, VectorsType& vectors)
       paced[link] = true;
       continue;
     }
-    while (!lastSent[link] && waits() && transport.CanSend(link))
+    while (!lastSent[link] && waits() && transport.CanSend(link) &&
+        (!between[link] || room > 0))
     {
+      if (Limited() && between[link])
+      {
+        --room;
+        nextLink = (link + 1) % boxesOf.size();
+      }
       const size_t chosen = NextBox(link);
       Outbox& box = boxes[chosen];
       FrameHeader header;
