@@ -11,6 +11,8 @@
 
 #include <dasgd/algorithms/board_simulation.hpp>
 
+#include <deque>
+#include <map>
 #include <set>
 
 using namespace conformance;
@@ -74,8 +76,8 @@ struct Notes
     return sum;
   }
 
-  //! The staleness of all gradients together on one board, from the order in which they were
-  //! applied.
+  //! The staleness of all gradients together on one board, from the order in
+  //! which they were applied.
   std::uint64_t Staleness() const
   {
     std::uint64_t sum = 0;
@@ -188,6 +190,23 @@ BoardLinks Spread(SimRun& run, const std::uint64_t seed)
       BoardLinks(run.machine.machines).Machines()));
 }
 
+//! Make frames longer than any that leave together, and links as much faster.
+void Lengthen(SimMachine& machine)
+{
+  const double factor = 1e5;
+  machine.vectorBytes = 1000000;
+  machine.machineBytesPerSecond *= factor;
+  const auto before = machine.link;
+  machine.link = [before, factor](const size_t from, const size_t to)
+  {
+    SimLink link = before(from, to);
+    link.bytesPerSecond *= factor;
+    link.handshakeBytes *= factor;
+    link.partBytes *= factor;
+    return link;
+  };
+}
+
 } // namespace
 
 TEST_CASE("all promises hold on boards of several machines",
@@ -201,9 +220,9 @@ TEST_CASE("all promises hold on boards of several machines",
         const BoardLinks links = Spread(run, seed);
         const size_t chunk = 1 + seed % run.script.elements;
         const bool beside = seed % 3 != 0;
-        // Frames so long that they leave one at a time.
+        // Frames so long that they leave one at a time, on links to match.
         if (seed % 4 == 1)
-          run.machine.vectorBytes = 1000000;
+          Lengthen(run.machine);
         text = run.script.Text() + ", chunks of " + std::to_string(chunk) +
             ", boards " + links.Between().Name();
         std::uint64_t first = 0, second = 0;
@@ -441,4 +460,100 @@ TEST_CASE("every schedule of three posts over three chunks is atomic",
   while (!choices.empty());
   CHECK(schedules > 1000);
   CHECK(blocked > 1000);
+}
+
+namespace {
+
+//! A link without time: what is sent on it waits to be received.
+struct Wires
+{
+  bool CanSend(const size_t /* link */) const { return room; }
+  void Send(const size_t link, Buffer&& buffer, const size_t bytes)
+  { sent[link].emplace_back(std::move(buffer), bytes); }
+  bool Delivered() const { return true; }
+
+  bool room = true;
+  std::map<size_t, std::vector<std::pair<Buffer, size_t>>> sent;
+};
+
+} // namespace
+
+TEST_CASE("what rounding leaves of relayed sums holds nothing up",
+    "[sim][board]")
+{
+  // In a tree of four, machine 1 relays between 0 and 3.
+  const size_t n = 4;
+  Case script;
+  script.ranks = n;
+  script.elements = 3;
+  script.points = 100;
+  script.batchSize = 1;
+  script.maxIterations = 100;
+  const BoardLinks links = BoardLinks::Own(n, "tree");
+  Steps steps(script, 3);
+  std::vector<std::vector<Steps::Line>> lines(n);
+  std::deque<Board<double>> boards;
+  std::deque<Traffic> traffic(n);
+  std::deque<Routes> routes;
+  std::deque<BoardExchange<double>> exchanges;
+  std::vector<std::unique_ptr<BoardWorker<double>>> workers;
+  std::deque<Wires> wires(n);
+  const BoardSize size{ script.elements, n, 3, true };
+  for (size_t i = 0; i < n; ++i)
+  {
+    lines[i].resize(Board<double>::Bytes(size) / 128 + 1);
+    boards.emplace_back(size, lines[i].front().bytes);
+    routes.emplace_back(links.Between(), n, i);
+    exchanges.emplace_back(boards[i], routes[i], links.All(), i, 2, traffic[i],
+        WireFormat("float32"));
+    workers.push_back(std::make_unique<BoardWorker<double>>(boards[i],
+        steps.ranks[i]->problem));
+    workers[i]->Node().Start();
+  }
+  const auto exchange = [&](const size_t i)
+  {
+    exchanges[i].BeginPass();
+    while (exchanges[i].UnderWay())
+      exchanges[i].Advance();
+    exchanges[i].Send(wires[i]);
+  };
+  const auto post = [&](const size_t i)
+  {
+    workers[i]->Evaluate();
+    workers[i]->BeginPass();
+    while (workers[i]->UnderWay())
+      workers[i]->Advance();
+  };
+
+  // One gradient of each of them is a number that the format has, the sum of
+  // two is not.
+  wires[1].room = false;
+  for (const size_t from : { 0, 3 })
+  {
+    for (size_t k = 0; k < 4; ++k)
+    {
+      post(from);
+      exchange(from);
+    }
+    const size_t link = exchanges[from].Endpoint().LinkTo(1);
+    for (const auto& frame : wires[from].sent[link])
+      exchanges[1].Receive(frame.first.Bytes(), frame.second, from);
+  }
+  exchange(1);
+  wires[1].room = true;
+  exchanges[1].Send(wires[1]);
+  bool rest = true;
+  for (const size_t channel : routes[1].Emit())
+  {
+    const Outbox& box = exchanges[1].Endpoint().Box(channel);
+    rest = rest && box.Empty() && box.carry;
+  }
+  REQUIRE(rest);
+
+  // Nothing else will come along: what machine 1 has to say takes that with it.
+  post(1);
+  CHECK(exchanges[1].Due(wires[1]));
+  wires[1].sent.clear();
+  exchange(1);
+  CHECK(wires[1].sent.size() == 2);
 }

@@ -129,7 +129,7 @@ class BoardExchange
   template<typename TransportType>
   bool Due(TransportType& transport)
   {
-    return Arrived() || (News() && sums.Unused() && (FactNews() ||
+    return Arrived() || (News() && sums.Unused(sum.data()) && (FactNews() ||
         endpoint.Wanted(transport)));
   }
 
@@ -137,8 +137,9 @@ class BoardExchange
   {
     adds = filled;
     filled = false;
-    // As long as links are busy, the sum waits on the board.
-    own = sums.Unused();
+    // As long as links are busy, the sum waits on the board.  Chunk by chunk,
+    // it may take the place of what has arrived and been added.
+    own = sums.Unused(sum.data());
     endpoint.BeginStep();
     pass.Begin();
   }

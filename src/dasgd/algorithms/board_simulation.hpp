@@ -204,6 +204,8 @@ class BoardSimulation
     std::unique_ptr<void, Free> memory;
     Board<ElemType> board;
     std::vector<size_t> ranks;
+    //! Which of them is first asked whether it is its turn.
+    size_t turn = 0;
     Traffic traffic;
     std::unique_ptr<Routes> routes;
     std::unique_ptr<ExchangeType> exchange;
@@ -382,13 +384,17 @@ class BoardSimulation
   void Wake(const size_t index)
   {
     Host& host = hosts[index];
-    for (const size_t i : host.ranks)
+    // Those behind the one that had its turn last come first.
+    for (size_t k = 0, first = host.turn; k < host.ranks.size(); ++k)
     {
+      const size_t place = (first + k) % host.ranks.size();
+      const size_t i = host.ranks[place];
       Seat& seat = seats[i];
       if (seat.halted)
         continue;
       if (seat.blocked && seat.worker->Pass().Turn())
       {
+        host.turn = place + 1;
         seat.blocked = false;
         Booked(i).secondsExchanging += clock.Now() - seat.since;
         const double seconds = ChunkSeconds(host);

@@ -38,19 +38,27 @@ class UpdateSums
       places.reserve(endpoint.Elements());
   }
 
-  //! Where an own update can be formed right where it is sent from, or null.
-  ElemType* Unused()
+  /**
+   * Where an own update can be formed right where it is sent from, or null.
+   *
+   * @param spare Where it can be formed if an outbox holds no gradients, but
+   *     all that hold none have a rest to which it is to be added.
+   */
+  ElemType* Unused(ElemType* spare = nullptr)
   {
+    ElemType* other = nullptr;
     for (const size_t channel : endpoint.Routes().Emit())
     {
       Outbox& box = endpoint.Box(channel);
+      if (box.manifest.Empty())
+        other = spare;
       if (!box.Fresh())
         continue;
       if (!box.buffer)
         box.buffer = endpoint.Pool().Take();
       return FrameVector<ElemType>(box.buffer);
     }
-    return nullptr;
+    return other;
   }
 
   //! The sum to which alone an own update is to be added, and as it is, or null.
