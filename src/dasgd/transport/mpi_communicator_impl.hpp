@@ -124,26 +124,43 @@ DASGD_INLINE std::vector<std::string> MpiCommunicator::Gather(
 {
   if (size == 1)
     return { mine };
-  const std::vector<std::uint64_t> lengths = Gather(
-      std::uint64_t(mine.size()));
+  // Most texts are short, and go with their length.
+  struct Short
+  {
+    std::uint64_t length;
+    char text[248];
+  };
+  Short first{ mine.size(), { } };
+  std::memcpy(first.text, mine.data(), std::min(mine.size(),
+      sizeof(first.text)));
+  std::vector<Short> firsts(size);
+  MPI_Request request;
+  mpi::Check(MPI_Iallgather(&first, int(sizeof(first)), MPI_BYTE, firsts.data(),
+      int(sizeof(first)), MPI_BYTE, comm, &request), "MPI_Iallgather");
+  Await(request);
+  std::vector<std::string> texts;
   std::vector<int> counts, offsets;
   std::uint64_t total = 0;
-  for (const std::uint64_t length : lengths)
+  bool whole = true;
+  for (const Short& one : firsts)
   {
-    counts.push_back(Narrow(length));
+    counts.push_back(Narrow(one.length));
     offsets.push_back(Narrow(total));
-    total += length;
+    total += one.length;
+    whole = whole && one.length <= sizeof(one.text);
+    texts.emplace_back(one.text, std::min<size_t>(one.length,
+        sizeof(one.text)));
   }
+  if (whole)
+    return texts;
+
   std::string all(size_t(total), '\0');
-  MPI_Request request;
   mpi::Check(MPI_Iallgatherv(mine.data(), Narrow(mine.size()), MPI_BYTE,
       &all[0], counts.data(), offsets.data(), MPI_BYTE, comm, &request),
       "MPI_Iallgatherv");
   Await(request);
-
-  std::vector<std::string> texts;
   for (size_t i = 0; i < size; ++i)
-    texts.push_back(all.substr(size_t(offsets[i]), size_t(counts[i])));
+    texts[i] = all.substr(size_t(offsets[i]), size_t(counts[i]));
   return texts;
 }
 
