@@ -5,7 +5,7 @@
  */
 #include "load_text.hpp"
 
-#include <data/npy_matrix.hpp>
+#include <data/npy_file.hpp>
 #include <data/text_file.hpp>
 
 #include <chrono>
@@ -125,18 +125,14 @@ Table LoadText(const std::string& path,
 
 arma::mat LoadNpy(const std::string& path)
 {
-  const TextFile file(path);
-  const NpyMatrix array(file.begin(), file.end());
-  const std::vector<size_t>& shape = array.Shape();
-  // One value for each point, as of labels.
-  const size_t points = shape.empty() ? 1 : shape[0];
-  const size_t values = points == 0 ? 0 : array.Elements() / points;
-  if (array.Elements() == 0)
-    throw std::runtime_error("it holds no values");
-  CheckMemory(values, points);
-  arma::mat matrix(values, points, arma::fill::none);
-  array.Read(matrix.memptr());
-  return matrix;
+  npy::PlainBytes file(path);
+  const npy::Header header = npy::ReadHeader(file);
+  CheckMemory(header.entrySize, header.sizes[0]);
+  NpyArray array = npy::ReadArray(file, header);
+  if (arma::mat* const values = std::get_if<arma::mat>(&array.values))
+    return std::move(*values);
+  return std::visit([](const auto& values)
+  { return arma::conv_to<arma::mat>::from(values); }, array.values);
 }
 
 } // namespace cli

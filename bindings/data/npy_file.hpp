@@ -47,8 +47,8 @@ namespace npy {
 class Bytes
 {
  public:
-  //! @param path For messages.
-  explicit Bytes(const std::string& path) : path(path) { }
+  //! @param name For messages.
+  explicit Bytes(const std::string& name) : name(name) { }
   virtual ~Bytes() = default;
 
   //! Read so many; throws if there are fewer.
@@ -61,20 +61,20 @@ class Bytes
   virtual void ExpectEnd() = 0;
 
   [[noreturn]] void Fail(const std::string& what) const
-  { throw std::runtime_error(path + " " + what); }
+  { throw std::runtime_error(name + " " + what); }
 
   [[noreturn]] void Damaged() const
   { Fail("ends too early, or is damaged: get it again"); }
 
  private:
-  std::string path;
+  std::string name;
 };
 
 //! A whole file, or a part that is not compressed.
 class PlainBytes : public Bytes
 {
  public:
-  explicit PlainBytes(const std::string& path) : Bytes(path)
+  explicit PlainBytes(const std::string& path) : Bytes("it")
   {
     errno = 0;
     file.open(path, std::ios::binary | std::ios::ate);
@@ -147,7 +147,7 @@ class EntryBytes : public Bytes
 {
  public:
   EntryBytes(const std::string& path, const Entry& entry) :
-      Bytes(path + ", array '" + entry.name + "',"), entry(entry), file(path),
+      Bytes("array '" + entry.name + "'"), entry(entry), file(path),
       left(entry.size)
   {
     // The header there is may be longer than that in the directory.
@@ -333,8 +333,26 @@ inline std::vector<Entry> Directory(const std::string& path)
 struct Header
 {
   std::string type;
+  //! Is the first index the one that changes from value to value?
   bool columns = false;
   std::vector<size_t> sizes;
+  //! Values of an entry.
+  size_t entrySize = 1;
+
+  //! Where a value belongs that stands there in the file.
+  size_t Place(const size_t number) const
+  {
+    if (!columns)
+      return number;
+    size_t row = 0, left = number / sizes[0], step = entrySize;
+    for (size_t i = 1; i < sizes.size(); ++i)
+    {
+      step /= sizes[i];
+      row += left % sizes[i] * step;
+      left /= sizes[i];
+    }
+    return number % sizes[0] * entrySize + row;
+  }
 };
 
 /**
@@ -458,14 +476,13 @@ inline float Half(const unsigned char* bytes)
  */
 template<typename ElemType, typename ConvertType>
 arma::Mat<ElemType> ReadValues(Bytes& file,
-                               const std::vector<size_t>& sizes,
-                               const size_t entrySize,
+                               const Header& header,
                                const size_t width,
                                const bool reversed,
                                ConvertType&& convert)
 {
   arma::Mat<ElemType> values;
-  values.set_size(entrySize, sizes[0]);
+  values.set_size(header.entrySize, header.sizes[0]);
   std::vector<unsigned char> bytes(size_t(1) << 16);
   for (size_t i = 0; i < values.n_elem;)
   {
@@ -477,15 +494,15 @@ arma::Mat<ElemType> ReadValues(Bytes& file,
       unsigned char* value = &bytes[j * width];
       if (reversed)
         std::reverse(value, value + width);
-      values[i] = ElemType(convert(value));
+      values[header.Place(i)] = ElemType(convert(value));
     }
   }
   file.ExpectEnd();
   return values;
 }
 
-//! An array, from where it begins to where it ends.
-inline NpyArray ReadArray(Bytes& file)
+//! What is said of an array, from where it begins.
+inline Header ReadHeader(Bytes& file)
 {
   unsigned char magic[8];
   file.Read(magic, sizeof(magic));
@@ -501,11 +518,9 @@ inline NpyArray ReadArray(Bytes& file)
     file.Damaged();
   std::string text(size_t(letters), ' ');
   file.Read(reinterpret_cast<unsigned char*>(&text[0]), text.size());
-  const Header header = ParseHeader(text, file);
+  Header header = ParseHeader(text, file);
 
-  NpyArray array;
-  array.sizes = header.sizes;
-  size_t entrySize = 1, elements = 1;
+  size_t elements = 1;
   for (size_t i = 0; i < header.sizes.size(); ++i)
   {
     const size_t size = header.sizes[i];
@@ -513,27 +528,31 @@ inline NpyArray ReadArray(Bytes& file)
     if (size > 0 && elements > file.AtMost() / size)
       file.Damaged();
     elements *= size;
-    entrySize *= (i == 0) ? 1 : size;
+    header.entrySize *= (i == 0) ? 1 : size;
   }
   if (header.sizes.empty() || elements == 0)
   {
     file.Fail("holds no points: its first dimension has to count them, and "
         "each has to have at least one value");
   }
-  if (header.columns && header.sizes.size() > 1)
-  {
-    file.Fail("is in Fortran's order; write numpy.ascontiguousarray() of it");
-  }
+  return header;
+}
+
+//! The values of an array, to where it ends.
+inline NpyArray ReadArray(Bytes& file, const Header& header)
+{
+  NpyArray array;
+  array.sizes = header.sizes;
   const bool reversed = !header.type.empty() && header.type[0] == '>';
   const std::string type = header.type.empty() ? "" : header.type.substr(1);
   const size_t width = type.size() == 2 && type[1] > '0' && type[1] <= '8' ?
       size_t(type[1] - '0') : 1;
-  if (elements > file.AtMost() / width)
+  if (header.entrySize * header.sizes[0] > file.AtMost() / width)
     file.Damaged();
   const auto read = [&](auto element, const auto& convert)
   {
-    array.values = ReadValues<decltype(element)>(file, array.sizes, entrySize,
-        width, reversed, convert);
+    array.values = ReadValues<decltype(element)>(file, header, width, reversed,
+        convert);
   };
   if (type == "f4")
     read(float(), Stored<float>);
@@ -581,7 +600,7 @@ inline NpyArray ReadArray(Bytes& file)
 inline NpyArray LoadNpy(const std::string& path)
 {
   npy::PlainBytes file(path);
-  return npy::ReadArray(file);
+  return npy::ReadArray(file, npy::ReadHeader(file));
 }
 
 //! Read all arrays of an .npz file, in its order.
@@ -591,7 +610,7 @@ inline std::vector<NpyArray> LoadNpz(const std::string& path)
   for (const npy::Entry& entry : npy::Directory(path))
   {
     npy::EntryBytes file(path, entry);
-    arrays.push_back(npy::ReadArray(file));
+    arrays.push_back(npy::ReadArray(file, npy::ReadHeader(file)));
     arrays.back().name = entry.name;
   }
   return arrays;
