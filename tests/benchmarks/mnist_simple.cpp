@@ -27,7 +27,7 @@ static arma::Row<size_t> Classes(const arma::mat& likely)
 }
 
 //! In percent.
-static double Accuracy(const arma::Row<size_t>& predicted,
+static double PercentRight(const arma::Row<size_t>& predicted,
                        const arma::Row<size_t>& labels)
 {
   return 100.0 * double(arma::accu(predicted == labels)) /
@@ -79,11 +79,11 @@ int main()
 
   arma::mat likely;
   model.Predict(valid, likely);
-  std::cout << "Validation accuracy: " << Accuracy(Classes(likely), validLabels)
+  std::cout << "Validation accuracy: " << PercentRight(Classes(likely), validLabels)
       << " %\n";
   const example::FashionMnist test("t10k");
   model.Predict(test.images, likely);
-  std::cout << "Test accuracy: " << Accuracy(Classes(likely), test.labels)
+  std::cout << "Test accuracy: " << PercentRight(Classes(likely), test.labels)
       << " %\n";
   std::cout << "Trained " << epochs << " epochs in " << seconds << " seconds\n";
   mlpack::Save("mnist_simple.bin", model);

@@ -108,7 +108,13 @@ TEST_CASE("Two threads that train at a time are refused on all ranks",
     return false;
   };
   Ending one, other;
-  std::thread thread([&]() { one = before.Train(); });
+  std::thread thread([&]()
+  {
+    one = before.Train();
+    // The other ranks may be that far already, and all are refused before the
+    // first step.
+    trains.Set();
+  });
   trains.Await();
   std::thread late([&]() { other = after.Train(); });
   thread.join();
