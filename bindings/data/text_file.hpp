@@ -307,7 +307,7 @@ class TextTable
     if (lines == 0)
       throw std::runtime_error("it holds no values");
     if (std::any_of(start.front().first, start.front().second, [](const char c)
-        { return static_cast<unsigned char>(c) < ' ' && !IsBlank(c); }))
+        { return Control(c) && !IsBlank(c); }))
     {
       throw std::runtime_error("line " + std::to_string(firstLine) + " holds "
           "what is no text; is it a file of another kind?");
@@ -480,7 +480,8 @@ class TextTable
       if (found == index.end() && !texts[i].empty())
       {
         throw std::runtime_error(Place(table.lines[i], column) + " is '" +
-            texts[i] + "', which is none of those that @attribute lists");
+            Shown(texts[i]) + "', which is none of those that @attribute "
+            "lists");
       }
       table.values(column, i) = texts[i].empty() ? arma::datum::nan :
           double(found->second);
@@ -503,21 +504,30 @@ class TextTable
       text = Texts({ start, stop })[column];
       return false;
     });
-    return Place(line, column) + (text.empty() ? " is empty" : " is '" + text +
-        "'");
+    return Place(line, column) + (text.empty() ? " is empty" : " is '" +
+        Shown(text) + "'");
   }
 
   std::string Place(const size_t line, const size_t column) const
   {
-    const std::string& name = columns[column].name;
+    const std::string name = Shown(columns[column].name);
     return "line " + std::to_string(line) + ", column " +
         std::to_string(column + 1) + (name.empty() ? "" : " ('" + name + "')");
   }
 
+  static bool Control(const char c)
+  { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
+
+  //! As it may stand in a message.
+  static std::string Shown(std::string text)
+  {
+    std::replace_if(text.begin(), text.end(), Control, ' ');
+    return text;
+  }
+
   static bool Unprintable(const char* at, const char* stop)
   {
-    return std::any_of(at, std::min(stop, at + 20), [](const char c)
-        { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; });
+    return std::any_of(at, std::min(stop, at + 20), Control);
   }
 
   //! Is the first word a number with a comma for its decimal point?
@@ -578,7 +588,8 @@ class TextTable
           type != "string")
       {
         throw std::runtime_error("line " + std::to_string(number) + " gives "
-            "attribute '" + column.name + "' the type '" + type + "'; known "
+            "attribute '" + Shown(column.name) + "' the type '" + Shown(type) +
+            "'; known "
             "are numeric, real, integer, string and {names, of, classes}");
       }
       columns.push_back(column);

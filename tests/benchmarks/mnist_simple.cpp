@@ -28,7 +28,7 @@ static arma::Row<size_t> Classes(const arma::mat& likely)
 
 //! In percent.
 static double PercentRight(const arma::Row<size_t>& predicted,
-                       const arma::Row<size_t>& labels)
+                           const arma::Row<size_t>& labels)
 {
   return 100.0 * double(arma::accu(predicted == labels)) /
       double(labels.n_elem);
