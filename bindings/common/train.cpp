@@ -202,10 +202,12 @@ Epochs Run(OptimizerType& optimizer,
   return { progress.LastGain(), progress.MeanLoss() };
 }
 
-//! Say why a training has ended, unless that is what was asked for.
+//! Say why a training has ended, unless that is what was asked for, and what
+//! may be better.
 void TellEnd(mlpack::util::Params& params,
              const Trained& trained,
-             const double gain)
+             const double gain,
+             const std::string& scales)
 {
   const Report& report = trained.report;
   const bool tolerance = report.reason == StopReason::Tolerance;
@@ -234,6 +236,16 @@ void TellEnd(mlpack::util::Params& params,
   std::cout << text.str() << "; mean loss " << report::Short(trained.meanLoss)
       << (tolerance ? "; --tolerance -1" : "; --epochs " + std::to_string(
       3 * epochs)) << " goes on" << std::endl;
+  if (!flat)
+    return;
+  // Steps that are too long end a training as early as those that have arrived.
+  if (!scales.empty())
+    mlpack::Log::Warn << scales << "; try --standardize." << std::endl;
+  else if (gain < -0.01)
+  {
+    mlpack::Log::Warn << "The loss has grown; try a smaller --step_size."
+        << std::endl;
+  }
 }
 
 //! Throw if a training has diverged, and warn if it exchanged too much.
@@ -315,7 +327,7 @@ Trained TrainWith(mlpack::util::Params& params,
   trained.batchSize = optimizer.BatchSize();
   trained.seed = seed;
   CheckReport(params, trained.report, scales);
-  TellEnd(params, trained, epochs.lastGain);
+  TellEnd(params, trained, epochs.lastGain, scales);
   return trained;
 }
 

@@ -111,7 +111,7 @@ void Validate(const std::string& file)
 
   Network model;
   Build(model);
-  ens::Adam optimizer(0.01, 30, 0.9, 0.999, 1e-8, 60 * data.n_cols, 1e-8);
+  ens::Adam optimizer(0.05, 30, 0.9, 0.999, 1e-8, 60 * data.n_cols, 1e-8);
   model.Train(data, targets, optimizer, ens::EarlyStopAtMinLoss(
       [&](const arma::mat&) { return model.Evaluate(held, heldTargets); }, 5),
       SaveBest(model, held, heldTargets, file));

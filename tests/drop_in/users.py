@@ -54,6 +54,8 @@ def compare(arguments, folder, program):
     plain = run([arguments.plain] + words(0))
     wanted = results(plain)
     check(wanted["accuracy"] >= ENOUGH[program], "not trained:\n%s" % wanted)
+    check(program != "validate" or wanted["model"] != wanted["bestModel"],
+          "the last model is the best, so that the file says nothing")
     for ranks in (1, 2, 3):
         done = run(command(ranks))
         found = results(done)
