@@ -215,7 +215,7 @@ void TellEnd(mlpack::util::Params& params,
   if (!Writes() || (!tolerance && !flat && (LengthGiven(params) ||
       report.reason != StopReason::Budget)))
     return;
-  const size_t points = size_t(report.pointsBefore + report.Points());
+  const size_t points = size_t(report.Points());
   // Other ranks may have begun the next one.
   const size_t epochs = std::max<size_t>(1, points /
       size_t(std::max<std::uint64_t>(report.epochPoints, 1)));

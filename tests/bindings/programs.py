@@ -1788,6 +1788,19 @@ def defaults(folder):
         for loss in (float(said.group(2)), report["mean_loss"]):
             expect(abs(loss - 0.693) < 0.02,
                    "the mean loss of the last whole epoch", result)
+    # A training that is resumed counts what was before, once.
+    for epochs in (10, 20):
+        result = well([our(LR), "--training_file", "many.csv", "--tolerance",
+                       -1, "--checkpoint_file", "state"], folder)
+        expect("stopped after %d epochs" % epochs in result.out,
+               "%d epochs in all" % epochs, result)
+    expect("--standardize" not in result.out + result.err, "no advice", result)
+    write(os.path.join(folder, "large.csv"), "".join(
+        "%d,%d,%d\n" % (i % 7 * 15, i % 3, i % 2) for i in range(12000)))
+    result = well([our(LR), "--training_file", "large.csv", "--tolerance", -1],
+                  folder)
+    expect(re.search(r"Values of .* are large .*; try --standardize",
+                     result.out + result.err), "advice", result)
     result = well([our(LR)] + given(LR, epochs=9, tolerance=1e9), folder)
     expect(re.search(r"stopped after \d epochs?, as the last one changed the "
                      r"objective by less than --tolerance 1e\+09", result.out),
