@@ -338,6 +338,18 @@ void MakePoints(Dataset& data, const DataNames& names)
   Table& table = data.table;
   OrderColumns(table, names, data.pointsName, data.labelled);
   const bool match = names.columns.size() == table.columns.size();
+  for (size_t i = 0; i < table.columns.size(); ++i)
+  {
+    if (!names.ofModel || !names.columns.empty() ||
+        table.columns[i].words.empty())
+      continue;
+    // Which of its rows is which word is not known.
+    throw std::invalid_argument("In the data in " + data.pointsName + ", " +
+        ColumnText(table.columns, i) + " holds words such as '" +
+        table.columns[i].words[0] + "', but no words are known that the model "
+        "was trained with; put the file that was written with it, whose name "
+        "ends in '.names', beside the model!");
+  }
   size_t rows = 0;
   for (size_t i = 0; i < table.columns.size(); ++i)
   {
@@ -794,6 +806,12 @@ double Predicted(mlpack::util::Params& params,
     std::cout << ConfusionText(predictions, test.labels, classes, words)
         << std::flush;
     accuracy = Accuracy(predictions, test.labels);
+  }
+  else if (!params.Has("predictions") && !params.Has("probabilities"))
+  {
+    mlpack::Log::Warn << "The points in " << test.pointsName << " are "
+        << "classified, but nothing is done with that; give "
+        << OptionText(params, "predictions") << ", or labels." << std::endl;
   }
   if (params.Has("predictions"))
   {

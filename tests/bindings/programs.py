@@ -1546,6 +1546,10 @@ def unknown_columns(folder):
           text_of([HEADER[:-1] + ["species"]] + tests))
     result = well(use + ["test.csv", "--label_column", "species"], folder)
     expect("test accuracy" in result.out, "labels of that name", result)
+    # Nothing asked for.
+    result = well(use + ["bare.csv"], folder)
+    expect("'--predictions_file (-P)'" in plain(result.out + result.err),
+           "a warning", result)
     refused(folder, use + ["test.csv", "--label_column", "kinds"], [
         "no column 'kinds'", "'species'"])
     # More training: the last column is not that of the labels.
@@ -1562,6 +1566,25 @@ def unknown_columns(folder):
         "no column 'kind'", "'--label_column'", "'note'"])
 
 
+def lost_names(folder):
+    """Without its file of names, a model does not know words."""
+    rows = [[row[0], "red" if row[2] < 3 else "blue", row[-1]]
+            for row in flowers(300, 1)]
+    write(os.path.join(folder, "train.csv"), text_of(rows))
+    well(people_program(SVM) + ["--training_file", "train.csv",
+                                "--output_model_file", "model.bin"], folder)
+    write(os.path.join(folder, "test.csv"), text_of(row[:2] for row in rows))
+    use = [our(SVM), "--input_model_file", "model.bin", "--test_file",
+           "test.csv", "--predictions_file", "p.csv"]
+    well(use, folder)
+    os.remove(os.path.join(folder, "p.csv"))
+    os.rename(os.path.join(folder, "model.bin.names"),
+              os.path.join(folder, "names"))
+    refused(folder, use, ["column 2 holds words", "'.names'"])
+
+
+case("data/lost_names", "words are refused where those of the model are lost",
+     lost_names, light=True)
 case("data/unknown_columns", "columns that the model does not know are told, "
      "and are no labels", unknown_columns, light=True)
 
@@ -2036,7 +2059,7 @@ case("report", "reports speak of the options that were given", report_words,
      light=True)
 case("threads", "one thread for linear algebra unless asked for more",
      one_thread, light=True)
-case("history", "--history_file is what dasgd_history reads", history_file,
+case("history_file", "--history_file is what dasgd_history reads", history_file,
      light=True)
 case("accounts", "--report_file and --trace_file are JSON, of all ranks",
      accounts, light=True)
