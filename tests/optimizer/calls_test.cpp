@@ -108,7 +108,12 @@ TEST_CASE("Two threads that train at a time are refused on all ranks",
     return false;
   };
   Ending one, other;
-  std::thread thread([&]() { one = before.Train(); });
+  std::thread thread([&]()
+  {
+    one = before.Train();
+    // Another rank may have ended it before this one took a step.
+    trains.Set();
+  });
   trains.Await();
   std::thread late([&]() { other = after.Train(); });
   thread.join();
