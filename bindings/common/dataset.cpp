@@ -69,6 +69,17 @@ std::string NumberText(const double value)
   return text.str();
 }
 
+//! Names of columns, for messages.
+std::string NamesText(const std::vector<std::string>& columns)
+{
+  std::string text;
+  const size_t most = 20;
+  for (size_t i = 0; i < std::min(columns.size(), most); ++i)
+    text += (i ? ", '" : "'") + columns[i] + "'";
+  return text + (columns.size() <= most ? "" : " and " +
+      std::to_string(columns.size() - most) + " more");
+}
+
 //! Which column of a file holds the labels.
 size_t ChooseLabels(mlpack::util::Params& params,
                     const DataNames& names,
@@ -86,22 +97,32 @@ size_t ChooseLabels(mlpack::util::Params& params,
     if (ParseNumber(asked, number) && number >= 1 && size_t(number) <=
         columns.size() && (training || columns.size() == more))
       return size_t(number) - 1;
-    if (!training)
+    // Beside training data, the option may be about those only.
+    if (!training && params.Has("training_file"))
       return NoColumn;
-    std::string known;
-    for (size_t i = 0; i < std::min<size_t>(columns.size(), 20); ++i)
-      known += (i ? ", '" : "; it has '") + columns[i] + "'";
     throw std::invalid_argument("there is no column '" + asked + "', which "
         "'--label_column' names" + (columns[0].empty() ? "; columns have no "
-        "names, and there are " + std::to_string(columns.size()) : known));
+        "names, and there are " + std::to_string(columns.size()) : "; it has " +
+        NamesText(columns)));
+  }
+  if (names.labelColumn == NoColumn)
+    return training ? columns.size() - 1 : NoColumn;
+  const size_t named = FindColumn(columns, names.labelName);
+  if (named != NoColumn)
+    return named;
+  // Where the file and the model have names, the place says nothing: it may be
+  // that of a column which the model does not know.
+  const bool byPlace = names.labelName.empty() || std::all_of(columns.begin(),
+      columns.end(), [](const std::string& one) { return one.empty(); });
+  if (training && !byPlace)
+  {
+    throw std::invalid_argument("there is no column '" + names.labelName +
+        "', which held the labels that the model was trained with; name "
+        "another one with '--label_column'; it has " + NamesText(columns));
   }
   if (training)
     return columns.size() - 1;
-  if (names.labelColumn == NoColumn)
-    return NoColumn;
-  const size_t named = FindColumn(columns, names.labelName);
-  return named != NoColumn || columns.size() != more ? named :
-      names.labelColumn;
+  return byPlace && columns.size() == more ? names.labelColumn : NoColumn;
 }
 
 //! R and pandas write the numbers of lines as a column without a name.
@@ -270,7 +291,8 @@ Table LoadLabels(const std::string& path, const size_t points)
 //! Put the columns of a file into the order of those of the model.
 void OrderColumns(Table& table,
                   const DataNames& names,
-                  const std::string& name)
+                  const std::string& name,
+                  const bool labelled)
 {
   if (!Named(table.columns) || !Named(names.columns))
     return;
@@ -293,9 +315,16 @@ void OrderColumns(Table& table,
   }
   if (order.size() < have.size())
   {
-    mlpack::Log::Warn << "The data in " << name << " has "
-        << have.size() - order.size() << " columns more than the model was "
-        << "trained with; they are left out." << std::endl;
+    std::vector<std::string> unknown;
+    for (size_t i = 0; i < have.size(); ++i)
+    {
+      if (std::find(order.begin(), order.end(), i) == order.end())
+        unknown.push_back(have[i]);
+    }
+    mlpack::Log::Warn << "The data in " << name << " has columns that the "
+        << "model was not trained with: " << NamesText(unknown) << "; they are "
+        << "left out" << (labelled ? "" : ".  If one holds the labels, name it "
+        "with '--label_column'") << "." << std::endl;
   }
   if (!std::is_sorted(order.begin(), order.end()) ||
       order.size() < have.size())
@@ -307,8 +336,20 @@ void OrderColumns(Table& table,
 void MakePoints(Dataset& data, const DataNames& names)
 {
   Table& table = data.table;
-  OrderColumns(table, names, data.pointsName);
+  OrderColumns(table, names, data.pointsName, data.labelled);
   const bool match = names.columns.size() == table.columns.size();
+  for (size_t i = 0; i < table.columns.size(); ++i)
+  {
+    if (!names.ofModel || !names.columns.empty() ||
+        table.columns[i].words.empty())
+      continue;
+    // Which of its rows is which word is not known.
+    throw std::invalid_argument("In the data in " + data.pointsName + ", " +
+        ColumnText(table.columns, i) + " holds words such as '" +
+        table.columns[i].words[0] + "', but no words are known that the model "
+        "was trained with; put the file that was written with it, whose name "
+        "ends in '.names', beside the model!");
+  }
   size_t rows = 0;
   for (size_t i = 0; i < table.columns.size(); ++i)
   {
@@ -765,6 +806,12 @@ double Predicted(mlpack::util::Params& params,
     std::cout << ConfusionText(predictions, test.labels, classes, words)
         << std::flush;
     accuracy = Accuracy(predictions, test.labels);
+  }
+  else if (!params.Has("predictions") && !params.Has("probabilities"))
+  {
+    mlpack::Log::Warn << "The points in " << test.pointsName << " are "
+        << "classified, but nothing is done with that; give "
+        << OptionText(params, "predictions") << ", or labels." << std::endl;
   }
   if (params.Has("predictions"))
   {

@@ -106,6 +106,13 @@ class ProgressLine
         (lossBefore - loss) / std::abs(lossBefore);
   }
 
+  //! The loss of the last whole epoch, for each point; not a number if there
+  //! was none.
+  double MeanLoss() const
+  {
+    return epochs == 0 ? std::numeric_limits<double>::quiet_NaN() : loss;
+  }
+
   //! The line, without a line break, in at most so many columns.
   std::string Text(const double staleness, const size_t columns) const;
 

@@ -156,16 +156,19 @@ Scales SetUp(OptimizerType& optimizer,
   return scales;
 }
 
-/**
- * Let the model train with the optimizer.
- *
- * @return See ProgressLine::LastGain().
- */
+//! What the epochs of a training have brought; see ProgressLine.
+struct Epochs
+{
+  double lastGain = 0;
+  double meanLoss = 0;
+};
+
+//! Let the model train with the optimizer.
 template<typename OptimizerType>
-double Run(OptimizerType& optimizer,
-         mlpack::util::Params& params,
-         const Scales& scales,
-         const std::function<void(Captured)>& train)
+Epochs Run(OptimizerType& optimizer,
+           mlpack::util::Params& params,
+           const Scales& scales,
+           const std::function<void(Captured)>& train)
 {
   // One thread unless asked for more: OpenBLAS would use all cores, which
   // takes longer for matrices of the size of a batch.
@@ -196,13 +199,15 @@ double Run(OptimizerType& optimizer,
       throw std::runtime_error(text.substr(start.size()));
     throw;
   }
-  return progress.LastGain();
+  return { progress.LastGain(), progress.MeanLoss() };
 }
 
-//! Say why a training has ended, unless that is what was asked for.
+//! Say why a training has ended, unless that is what was asked for, and what
+//! may be better.
 void TellEnd(mlpack::util::Params& params,
              const Trained& trained,
-             const double gain)
+             const double gain,
+             const std::string& scales)
 {
   const Report& report = trained.report;
   const bool tolerance = report.reason == StopReason::Tolerance;
@@ -210,9 +215,10 @@ void TellEnd(mlpack::util::Params& params,
   if (!Writes() || (!tolerance && !flat && (LengthGiven(params) ||
       report.reason != StopReason::Budget)))
     return;
-  const size_t points = size_t(report.pointsBefore + report.Points());
-  const size_t epochs = std::max<size_t>(1, size_t(std::round(double(points) /
-      double(std::max<std::uint64_t>(report.epochPoints, 1)))));
+  const size_t points = size_t(report.Points());
+  // Other ranks may have begun the next one.
+  const size_t epochs = std::max<size_t>(1, points /
+      size_t(std::max<std::uint64_t>(report.epochPoints, 1)));
   char percent[32];
   std::snprintf(percent, sizeof(percent), "%.1f", 100 * std::abs(gain));
   std::ostringstream text;
@@ -230,6 +236,16 @@ void TellEnd(mlpack::util::Params& params,
   std::cout << text.str() << "; mean loss " << report::Short(trained.meanLoss)
       << (tolerance ? "; --tolerance -1" : "; --epochs " + std::to_string(
       3 * epochs)) << " goes on" << std::endl;
+  if (!flat)
+    return;
+  // Steps that are too long end a training as early as those that have arrived.
+  if (!scales.empty())
+    mlpack::Log::Warn << scales << "; try --standardize." << std::endl;
+  else if (gain < -0.01)
+  {
+    mlpack::Log::Warn << "The loss has grown; try a smaller --step_size."
+        << std::endl;
+  }
 }
 
 //! Throw if a training has diverged, and warn if it exchanged too much.
@@ -285,10 +301,10 @@ Trained TrainWith(mlpack::util::Params& params,
     optimizer.StopSignals() = { SIGTERM, SIGUSR1, SIGINT };
   if (!checkpoint.empty() && Rank() == 0)
     HandleTermination(checkpoint);
-  double gain;
+  Epochs epochs;
   {
     const TerminationNotice notice(!checkpoint.empty());
-    gain = Run(optimizer, params, factors, train);
+    epochs = Run(optimizer, params, factors, train);
   }
   if (Rank() != 0 && Writes())
   {
@@ -303,12 +319,15 @@ Trained TrainWith(mlpack::util::Params& params,
   trained.report.stepSize = params.Get<double>("step_size");
   trained.report.stepScale *= factors.step;
   trained.history = optimizer.History();
-  trained.meanLoss = factors.objective * trained.report.objective /
-      double(LastEpochPoints(trained.report));
+  // Where it has stopped by itself, the objective is that of the next epoch, of
+  // which other ranks have done a part, or nobody anything.
+  trained.meanLoss = (trained.report.reason == StopReason::Callback &&
+      !std::isnan(epochs.meanLoss)) ? epochs.meanLoss : factors.objective *
+      trained.report.objective / double(LastEpochPoints(trained.report));
   trained.batchSize = optimizer.BatchSize();
   trained.seed = seed;
   CheckReport(params, trained.report, scales);
-  TellEnd(params, trained, gain);
+  TellEnd(params, trained, epochs.lastGain, scales);
   return trained;
 }
 

@@ -30,7 +30,8 @@ struct Trained
   //! Step sizes are along the mean gradient of a batch, as in the options.
   Report report;
   History history;
-  //! The loss of the last epoch, for each point.
+  //! The loss of the last epoch, for each point; of the last whole one if the
+  //! training has stopped by itself.
   double meanLoss = 0;
   size_t batchSize = 0;
   size_t seed = 0;

@@ -1520,6 +1520,75 @@ for program_ in PROGRAMS:
          words_case(program_), light=True)
 
 
+def unknown_columns(folder):
+    """A column that the model does not know is neither labels nor a value."""
+    rows, tests = flowers(300, 1), flowers(100, 2)
+    write(os.path.join(folder, "train.csv"), text_of([HEADER] + rows))
+    well(people_program(SVM) + ["--training_file", "train.csv",
+                                    "--output_model_file", "model.bin"], folder)
+    write(os.path.join(folder, "bare.csv"),
+          text_of(row[:-1] for row in [HEADER] + tests))
+    use = [our(SVM), "--input_model_file", "model.bin", "--test_file"]
+    well(use + ["bare.csv", "--predictions_file", "p.csv"], folder)
+    # Labels by another name, or no labels, in their place and in another one.
+    for name, header, at in (("species", HEADER[:-1] + ["species"], 4),
+                             ("id", ["id"] + HEADER[:-1], 0)):
+        values = tests if at else [[7] + row[:-1] for row in tests]
+        write(os.path.join(folder, "test.csv"), text_of([header] + values))
+        result = well(use + ["test.csv", "--predictions_file", "q.csv"], folder)
+        told = plain(result.out + result.err)
+        expect("accuracy" not in told and "'%s'" % name in told and
+               "left out" in told and "'--label_column'" in told,
+               "no accuracy, but a warning that names the column", result)
+        expect(content(folder, "q.csv") == content(folder, "p.csv"),
+               "the same predictions", result)
+    write(os.path.join(folder, "test.csv"),
+          text_of([HEADER[:-1] + ["species"]] + tests))
+    result = well(use + ["test.csv", "--label_column", "species"], folder)
+    expect("test accuracy" in result.out, "labels of that name", result)
+    # Nothing asked for.
+    result = well(use + ["bare.csv"], folder)
+    expect("'--predictions_file (-P)'" in plain(result.out + result.err),
+           "a warning", result)
+    refused(folder, use + ["test.csv", "--label_column", "kinds"], [
+        "no column 'kinds'", "'species'"])
+    # More training: the last column is not that of the labels.
+    more = [our(SVM), "--input_model_file", "model.bin", "--epochs", 1,
+            "--output_model_file", "more.bin", "--training_file"]
+    write(os.path.join(folder, "first.csv"), text_of(
+        [["kind"] + HEADER[:-1] + ["note"]] +
+        [row[-1:] + row[:-1] + ["boot"] for row in rows]))
+    result = well(more + ["first.csv"], folder)
+    expect("'note'" in plain(result.out + result.err), "a warning", result)
+    write(os.path.join(folder, "others.csv"), text_of(
+        [HEADER[:-1] + ["note"]] + [row[:-1] + ["boot"] for row in rows]))
+    refused(folder, more + ["others.csv"], [
+        "no column 'kind'", "'--label_column'", "'note'"])
+
+
+def lost_names(folder):
+    """Without its file of names, a model does not know words."""
+    rows = [[row[0], "red" if row[2] < 3 else "blue", row[-1]]
+            for row in flowers(300, 1)]
+    write(os.path.join(folder, "train.csv"), text_of(rows))
+    well(people_program(SVM) + ["--training_file", "train.csv",
+                                "--output_model_file", "model.bin"], folder)
+    write(os.path.join(folder, "test.csv"), text_of(row[:2] for row in rows))
+    use = [our(SVM), "--input_model_file", "model.bin", "--test_file",
+           "test.csv", "--predictions_file", "p.csv"]
+    well(use, folder)
+    os.remove(os.path.join(folder, "p.csv"))
+    os.rename(os.path.join(folder, "model.bin.names"),
+              os.path.join(folder, "names"))
+    refused(folder, use, ["column 2 holds words", "'.names'"])
+
+
+case("data/lost_names", "words are refused where those of the model are lost",
+     lost_names, light=True)
+case("data/unknown_columns", "columns that the model does not know are told, "
+     "and are no labels", unknown_columns, light=True)
+
+
 def label_numbers(folder):
     """Labels 1 to 3, and -1 and 1, are told by their numbers."""
     for program in PROGRAMS:
@@ -1726,11 +1795,35 @@ def defaults(folder):
     write(os.path.join(folder, "many.csv"), text_of(
         [[i % 7, i % 3]] for i in ()) + "".join(
             "%d,%d,%d\n" % (i % 7, i % 3, i % 2) for i in range(12000)))
-    result = well([our(LR), "--training_file", "many.csv", "--tolerance", -1,
-                   "--report_file", "report.json"], folder)
-    expect(json.loads(content(folder, "report.json"))["points"] == 120000 and
-           "stopped after 10 epochs, as the last one" in result.out,
-           "10 epochs of many points that teach nothing", result)
+    for ranks in (1, 2):
+        result = well([our(LR), "--training_file", "many.csv", "--tolerance",
+                       -1, "--report_file", "report.json", "--ranks", ranks],
+                      folder)
+        report = json.loads(content(folder, "report.json"))
+        # Of several ranks, some have begun the next epoch before they hear.
+        points, most = report["points"], (120000 if ranks == 1 else 600000)
+        said = re.search(r"stopped after (\d+) epochs, as the last one \D+"
+                         r"[\d.]+ % \w+; mean loss (\S+);", result.out)
+        expect(120000 <= points <= most and said and
+               int(said.group(1)) == points // 12000,
+               "10 epochs of many points that teach nothing", result)
+        # log(2), however little of the next epoch was done.
+        for loss in (float(said.group(2)), report["mean_loss"]):
+            expect(abs(loss - 0.693) < 0.02,
+                   "the mean loss of the last whole epoch", result)
+    # A training that is resumed counts what was before, once.
+    for epochs in (10, 20):
+        result = well([our(LR), "--training_file", "many.csv", "--tolerance",
+                       -1, "--checkpoint_file", "state"], folder)
+        expect("stopped after %d epochs" % epochs in result.out,
+               "%d epochs in all" % epochs, result)
+    expect("--standardize" not in result.out + result.err, "no advice", result)
+    write(os.path.join(folder, "large.csv"), "".join(
+        "%d,%d,%d\n" % (i % 7 * 15, i % 3, i % 2) for i in range(12000)))
+    result = well([our(LR), "--training_file", "large.csv", "--tolerance", -1],
+                  folder)
+    expect(re.search(r"Values of .* are large .*; try --standardize",
+                     result.out + result.err), "advice", result)
     result = well([our(LR)] + given(LR, epochs=9, tolerance=1e9), folder)
     expect(re.search(r"stopped after \d epochs?, as the last one changed the "
                      r"objective by less than --tolerance 1e\+09", result.out),
@@ -1966,7 +2059,7 @@ case("report", "reports speak of the options that were given", report_words,
      light=True)
 case("threads", "one thread for linear algebra unless asked for more",
      one_thread, light=True)
-case("history", "--history_file is what dasgd_history reads", history_file,
+case("history_file", "--history_file is what dasgd_history reads", history_file,
      light=True)
 case("accounts", "--report_file and --trace_file are JSON, of all ranks",
      accounts, light=True)

@@ -111,8 +111,7 @@ TEST_CASE("Two threads that train at a time are refused on all ranks",
   std::thread thread([&]()
   {
     one = before.Train();
-    // The other ranks may be that far already, and all are refused before the
-    // first step.
+    // Another rank may have ended it before this one took a step.
     trains.Set();
   });
   trains.Await();

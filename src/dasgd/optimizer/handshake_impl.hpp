@@ -90,7 +90,7 @@ DASGD_INLINE void Handshake::Agree(const MpiCommunicator& comm,
     const std::string misused = next();
     if (!misused.empty())
     {
-      throw mpi::MixedThreads(caller + ": rank " + std::to_string(i) + ": " +
+      mpi::RefuseThreads(caller + ": rank " + std::to_string(i) + ": " +
           misused + ".");
     }
     failures.push_back(next());

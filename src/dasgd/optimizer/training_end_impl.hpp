@@ -213,7 +213,7 @@ ElemType Training<AlgorithmType, ElemType>::Return()
   if (!mixedThreads.empty())
   {
     comm.Call()->Refuse(mixedThreads);
-    throw mpi::MixedThreads(mixedThreads);
+    mpi::RefuseThreads(mixedThreads);
   }
   if (outcome.exception)
     std::rethrow_exception(outcome.exception);

@@ -40,6 +40,13 @@ class MixedThreads : public std::invalid_argument
   using std::invalid_argument::invalid_argument;
 };
 
+/**
+ * Throw MixedThreads.  In a thread other than the first, the text is printed as
+ * well, once: if several threads do not catch the exception, all of them end the
+ * program at the same time, and none of them says why.
+ */
+[[noreturn]] void RefuseThreads(const std::string& text);
+
 //! What this process knows of a communicator of the user's; see Call.
 struct CallState;
 
@@ -89,7 +96,7 @@ class Call
   void Check() const
   {
     if (disturbed && disturbed->load(std::memory_order_relaxed))
-      throw MixedThreads(Problem());
+      RefuseThreads(Problem());
   }
 
   /**

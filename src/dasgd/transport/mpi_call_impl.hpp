@@ -206,6 +206,14 @@ class OneThread
 
 } // namespace detail
 
+DASGD_INLINE void RefuseThreads(const std::string& text)
+{
+  static std::atomic<bool> said{ false };
+  if (detail::ThisThread() != getpid() && !said.exchange(true))
+    std::fputs((text + "\n").c_str(), stderr);
+  throw MixedThreads(text);
+}
+
 DASGD_INLINE Call::Call(const MPI_Comm parent) :
     below(Top()),
     parent(parent)
@@ -244,7 +252,7 @@ DASGD_INLINE void Call::Enter()
   std::unique_lock<std::mutex> lock(state->mutex);
   const auto refuse = [&](const std::string& why)
   {
-    throw MixedThreads("dasgd: Optimize(): " + why + ".");
+    RefuseThreads("dasgd: Optimize(): " + why + ".");
   };
   bool late = false;
   while (state->depth > 0 && state->owner != me && state->refused.empty())
