@@ -374,6 +374,15 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
       iterate = function->GetInitialPoint();
       dasgd::cli::Append(tags, dasgd::cli::ModelTag(iterate));
     }
+    if (function && dasgd::cli::Rank() == 0)
+    {
+      for (const std::string& name : function->Unmatched())
+      {
+        mlpack::Log::Warn << PRINT_PARAM_STRING("freeze") << ": no initializer "
+            << "is called '" << name << "'; " << PRINT_PARAM_STRING("check")
+            << " lists those that are trained." << std::endl;
+      }
+    }
     // What is wrong with test data shows before training, too.
     if (!test.Empty() && (test.targets.Points() > 0 || loss == OnnxLoss::Model))
       function->Score(iterate, test.inputs, test.targets);
@@ -396,6 +405,14 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
       if (test.targets.Points() > 0 || (loss == OnnxLoss::Model &&
           !test.Empty()))
       {
+        // Those of this rank lag behind what others have done.
+        const size_t batch = size_t(params.Get<int>("batch_size"));
+        arma::fmat gradient;
+        if (dasgd::cli::Ranks() > 1)
+        {
+          dasgd::RenewStatistics(*function, weights, gradient, batch, epoch,
+              function->NumFunctions() / batch / 10);
+        }
         std::cout << "; test " << dasgd::onnx_program::ScoreText(
             function->Score(weights, test.inputs, test.targets),
             loss == OnnxLoss::CrossEntropy && OfTokens(test.targets));

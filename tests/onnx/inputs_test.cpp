@@ -178,6 +178,30 @@ TEST_CASE("open dimensions are those of the points", "[onnx]")
       ContainsSubstring("the points have 10 (5x2)"));
 }
 
+TEST_CASE("points in another order of dimensions are refused", "[onnx]")
+{
+  Maker maker({ 2, 3 });
+  maker.Add("Gemm", { maker.Add("Flatten", { "x" }), maker.Weight({ 6, 4 }),
+      maker.Weight({ 4 }) });
+  models::TemporaryFile file;
+  file.Write(maker.FinishHere());
+  const auto train = [&](const Dims& dims)
+  {
+    OnnxFunction<arma::mat> function(file.Path(), { Array("x",
+        differences::Random<arma::mat>(6, 5, -1, 1, 3), dims) },
+        Array("", Labels(1, 5, 4)), OnnxLoss::CrossEntropy);
+    arma::mat output;
+    function.Predict(function.GetInitialPoint(), std::vector<OnnxArray>{
+        Array("x", arma::mat(6, 2), { 3, 2 }) }, output);
+  };
+  CHECK_THAT(Message([&]() { train({ 3, 2 }); }),
+      ContainsSubstring("takes points of 2x3, but they are 3x2"));
+  // What is to be predicted, too.
+  CHECK_THAT(Message([&]() { train({ 2, 3 }); }),
+      ContainsSubstring("points are 3x2, but the input 'x' takes 2x3"));
+  CHECK_THAT(Message([&]() { train({ }); }), ContainsSubstring("3x2"));
+}
+
 TEST_CASE("the cross entropy of tokens leaves out those that are ignored",
     "[onnx]")
 {

@@ -237,6 +237,10 @@ def check():
                          "--freeze", "w*")
     expect(status != 0 and "problem: " in output,
            "a check fails where there is nothing to train", output)
+    status, output = run("--model_file", path("dense.onnx"), "--check",
+                         "--freeze", "b*,positions")
+    expect(status == 0 and "no initializer is called 'positions'" in output,
+           "a check tells names that there are not", output)
 
 
 def main():

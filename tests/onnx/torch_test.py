@@ -4,7 +4,7 @@
 Usage: torch_test.py PROGRAM WORK
 
 PROGRAM is dasgd_onnx_gradients, WORK a folder to write to.  Ends with status 77
-if there is no PyTorch.
+if there is no PyTorch, or was none when the build tree was configured.
 """
 
 import os
@@ -16,6 +16,11 @@ try:
     import networks
 except ImportError as error:
     print("skipped: %s; cmake/dependencies.sh --peers installs PyTorch" % error)
+    sys.exit(77)
+
+if not os.path.exists(sys.argv[1]):
+    print("skipped: %s was not built; configure again, now that there is "
+          "PyTorch" % sys.argv[1])
     sys.exit(77)
 
 # What differs is the order in which numbers of single precision are added.

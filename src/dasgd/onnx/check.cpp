@@ -10,6 +10,7 @@
 #include "runtime.hpp"
 #include "training_graph.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -115,6 +116,22 @@ OnnxReport CheckOnnxModel(const std::string& modelFile,
         graph::FolderOf(modelFile));
     for (const graph::Parameter& p : model.Parameters())
       report.parameters.push_back({ p.name, p.dims, p.offset, p.elements });
+    for (const std::string& name : model.Unmatched())
+    {
+      report.remarks.push_back("no initializer is called '" + name +
+          "', which is to be frozen");
+    }
+    // As PyTorch's exporter calls those that it has changed.
+    const auto nameless = std::find_if(model.Parameters().begin(),
+        model.Parameters().end(), [](const graph::Parameter& p)
+        { return p.name.compare(0, 6, "onnx::") == 0; });
+    if (nameless != model.Parameters().end())
+    {
+      report.remarks.push_back("weights such as '" + nameless->name + "' do "
+          "not have the names of the exported model, and cannot be loaded back "
+          "into it by name; export in training mode and without folding of "
+          "constants");
+    }
     CheckModel(model, options, loss, report);
   });
   return report;

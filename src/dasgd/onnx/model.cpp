@@ -570,6 +570,14 @@ void Model::FindParameters(const std::vector<std::string>& frozen)
         weights.insert(node.input(i));
     }
   }
+  for (const std::string& pattern : frozen)
+  {
+    // In the file; what has no use or learns by itself may be named, too.
+    if (std::none_of(original.graph().initializer().begin(),
+        original.graph().initializer().end(), [&](const pb::TensorProto& each)
+        { return Matches(each.name(), pattern); }))
+      unmatched.push_back(pattern);
+  }
   size_t offset = 0;
   for (int i = 0; i < graph.initializer_size(); ++i)
   {

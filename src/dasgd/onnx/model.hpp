@@ -95,6 +95,8 @@ class Model
 
   const std::vector<Parameter>& Parameters() const { return parameters; }
   const std::vector<Statistic>& Statistics() const { return statistics; }
+  //! What was to be frozen, and is the name of no initializer.
+  const std::vector<std::string>& Unmatched() const { return unmatched; }
   //! Numbers in all parameters.
   size_t Size() const;
 
@@ -134,6 +136,7 @@ class Model
   std::vector<graph::Input> inputs;
   std::vector<Parameter> parameters;
   std::vector<Statistic> statistics;
+  std::vector<std::string> unmatched;
   std::set<std::string> active, varying;
   std::map<std::string, int> initializers;
 };

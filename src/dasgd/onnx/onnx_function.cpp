@@ -89,7 +89,9 @@ void Convert(OnnxArray& array, const bool whole, const std::string& what)
           double(value) != std::floor(double(value)))
       {
         throw std::invalid_argument(what + " must be whole numbers, but one "
-            "is " + std::to_string(double(value)));
+            "is " + std::to_string(double(value)) + (what.find("class") ==
+            std::string::npos ? "" : "; for responses use another loss, such "
+            "as mse"));
       }
       return arma::s64(value);
     });
@@ -193,6 +195,12 @@ graph::Dims PointDims(const graph::Input& input,
         graph::Text(dims) + "), but the points have " + std::to_string(rows) +
         (given.empty() ? "" : " (" + graph::Text(given) + ")") +
         "; give points of that size");
+  }
+  if (rows > 0 && given.size() == dims.size() && given != dims)
+  {
+    throw std::invalid_argument("its input '" + input.name + "' takes points "
+        "of " + graph::Text(dims) + ", but they are " + graph::Text(given) +
+        "; transpose them");
   }
   return dims;
 }
@@ -362,7 +370,8 @@ class OnnxFunction<MatType>::Implementation
       throw std::invalid_argument("OnnxFunction: the targets of a point have "
           "dimensions " + graph::Text(dims) + ", but its outputs " +
           graph::Text(OutputDims()) + "; for the cross entropy, outputs have "
-          "one dimension more, for classes, at the end or at the beginning");
+          "one dimension more, for classes, at the end or at the beginning, and "
+          "targets are the numbers of classes, not vectors of 0 and 1");
     }
     return size_t(outputDims[axis]);
   }
@@ -468,11 +477,18 @@ class OnnxFunction<MatType>::Implementation
     for (size_t i = 0; i < others.size(); ++i)
     {
       const size_t rows = graph::Elements(pointDims[i], inputs[i].name);
+      const graph::Dims& dims = others[i].dims;
       if (others[i].Rows() != rows)
       {
         throw std::invalid_argument("OnnxFunction: points have " +
             std::to_string(others[i].Rows()) + " numbers, but the input '" +
             inputs[i].name + "' takes " + std::to_string(rows));
+      }
+      if (dims.size() == pointDims[i].size() && dims != pointDims[i])
+      {
+        throw std::invalid_argument("OnnxFunction: points are " +
+            graph::Text(dims) + ", but the input '" + inputs[i].name +
+            "' takes " + graph::Text(pointDims[i]) + "; transpose them");
       }
     }
     return others;
@@ -662,6 +678,12 @@ template<typename MatType>
 const std::vector<OnnxParameter>& OnnxFunction<MatType>::Parameters() const
 {
   return implementation->parameters;
+}
+
+template<typename MatType>
+const std::vector<std::string>& OnnxFunction<MatType>::Unmatched() const
+{
+  return implementation->model.Unmatched();
 }
 
 template<typename MatType>

@@ -208,6 +208,8 @@ class OnnxFunction
   //
 
   const std::vector<OnnxParameter>& Parameters() const;
+  //! Names in OnnxOptions::frozen that no initializer has.
+  const std::vector<std::string>& Unmatched() const;
   //! All nodes that a point passes, in order.
   const std::vector<OnnxNode>& Nodes() const;
   const std::vector<OnnxInput>& Inputs() const;

@@ -272,6 +272,14 @@ class FunctionSource : public MatrixSource<typename TypesType::ElemType>
                    std::exception_ptr& exception) override
   {
     callbacks.Agree(comm);
+    if (!exception)
+    {
+      Guard(exception, [&]()
+      {
+        RenewStatistics(function, iterate, gradient, settings.BatchSize(), rank,
+            batches);
+      });
+    }
     AgreeOnStatistics(comm, function, batches, exception);
   }
 

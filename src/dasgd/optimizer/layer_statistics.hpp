@@ -14,6 +14,7 @@
 
 #include <armadillo>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -179,6 +180,46 @@ bool Exist(FunctionType& function)
 }
 
 } // namespace statistics
+
+/**
+ * Let the statistics that a function shows follow the model that all ranks ended
+ * with; those of mlpack's layers are means over the whole training.  Until then each rank has learnt them from its own batches, with models that
+ * changed; a rank that was done early has learnt nothing of the last of them.
+ *
+ * @param gradient Scratch.
+ * @param rank Of how many ranks: each takes other points.
+ * @param batches How many this rank has seen; it takes no more.
+ */
+template<typename FunctionType, typename MatType>
+void RenewStatistics(FunctionType& function,
+                     const MatType& iterate,
+                     MatType& gradient,
+                     const size_t batchSize,
+                     const size_t rank,
+                     const std::uint64_t batches)
+{
+  // A running mean with the usual momentum of 0.9 keeps 0.5 % of what it was.
+  constexpr std::uint64_t enough = 50;
+  if constexpr (statistics::ShowsThem<FunctionType>::value)
+  {
+    if (!statistics::Exist(function) || !iterate.is_finite())
+      return;
+    const size_t points = function.NumFunctions();
+    const size_t size = std::min(batchSize, points);
+    const size_t count = size_t(std::min(enough, batches));
+    for (size_t i = 0; i < count && size > 0; ++i)
+    {
+      function.EvaluateWithGradient(iterate, (rank * enough + i) * size %
+          (points - size + 1), gradient, size);
+    }
+  }
+  // Unused where it shows none.
+  (void) iterate;
+  (void) gradient;
+  (void) batchSize;
+  (void) rank;
+  (void) batches;
+}
 
 /**
  * The statistics that layers keep become the same on all ranks: the mean over
