@@ -370,8 +370,8 @@ class OnnxFunction<MatType>::Implementation
       throw std::invalid_argument("OnnxFunction: the targets of a point have "
           "dimensions " + graph::Text(dims) + ", but its outputs " +
           graph::Text(OutputDims()) + "; for the cross entropy, outputs have "
-          "one dimension more, for classes, at the end or at the beginning, and "
-          "targets are the numbers of classes, not vectors of 0 and 1");
+          "one dimension more, for classes, at the end or at the beginning; "
+          "targets are numbers of classes, not vectors of 0 and 1");
     }
     return size_t(outputDims[axis]);
   }

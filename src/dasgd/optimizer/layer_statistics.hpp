@@ -183,11 +183,12 @@ bool Exist(FunctionType& function)
 
 /**
  * Let the statistics that a function shows follow the model that all ranks ended
- * with; those of mlpack's layers are means over the whole training.  Until then each rank has learnt them from its own batches, with models that
- * changed; a rank that was done early has learnt nothing of the last of them.
+ * with; those of mlpack's layers are means over the whole training.  Until then
+ * each rank has learnt them from its own batches, with models that changed; a
+ * rank that was done early has learnt nothing of the last of them.
  *
  * @param gradient Scratch.
- * @param rank Of how many ranks: each takes other points.
+ * @param rank Each takes other points.
  * @param batches How many this rank has seen; it takes no more.
  */
 template<typename FunctionType, typename MatType>
