@@ -8,6 +8,8 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
+// So that networks can be saved.
+#define MLPACK_ENABLE_ANN_SERIALIZATION
 #include <mlpack.hpp>
 
 #include <fashion_mnist.hpp>
