@@ -464,17 +464,87 @@ TEST_CASE("every schedule of three posts over three chunks is atomic",
 
 namespace {
 
-//! A link without time: what is sent on it waits to be received.
+//! Links without time: what is sent on one stands there until it is taken.
 struct Wires
 {
-  bool CanSend(const size_t /* link */) const { return room; }
+  bool CanSend(const size_t link) const
+  { return room && (!single || sent.count(link) == 0); }
   void Send(const size_t link, Buffer&& buffer, const size_t bytes)
   { sent[link].emplace_back(std::move(buffer), bytes); }
   bool Delivered() const { return true; }
 
+  //! Is there room for frames; for one on each link?
   bool room = true;
+  bool single = false;
   std::map<size_t, std::vector<std::pair<Buffer, size_t>>> sent;
 };
+
+//! Machines of one rank each, which exchange when they are told to.
+class Machines
+{
+ public:
+  Machines(const Case& script, const char* topology, const char* format) :
+      ranks(MakeRanks(script)),
+      links(BoardLinks::Own(script.ranks, topology)),
+      lines(script.ranks),
+      traffic(script.ranks),
+      wires(script.ranks)
+  {
+    const BoardSize size{ script.elements, script.ranks, script.elements,
+        true };
+    for (size_t i = 0; i < script.ranks; ++i)
+    {
+      lines[i].resize(Board<double>::Bytes(size) / 128 + 1);
+      boards.emplace_back(size, lines[i].front().bytes);
+      routes.emplace_back(links.Between(), script.ranks, i);
+      exchanges.emplace_back(boards[i], routes[i], links.All(), i, 2,
+          traffic[i], WireFormat(format));
+      workers.push_back(std::make_unique<BoardWorker<double>>(boards[i],
+          ranks[i]->problem));
+      workers[i]->Node().Start();
+    }
+  }
+
+  //! A gradient of a machine gets to its board.
+  void Post(const size_t i)
+  {
+    workers[i]->Evaluate();
+    workers[i]->BeginPass();
+    while (workers[i]->UnderWay())
+      workers[i]->Advance();
+  }
+
+  //! A machine adds what has arrived, takes its sum, and sends.
+  void Exchange(const size_t i)
+  {
+    exchanges[i].BeginPass();
+    while (exchanges[i].UnderWay())
+      exchanges[i].Advance();
+    exchanges[i].Send(wires[i]);
+  }
+
+  ScriptedRanks ranks;
+  BoardLinks links;
+  std::vector<std::vector<Steps::Line>> lines;
+  std::deque<Board<double>> boards;
+  std::deque<Traffic> traffic;
+  std::deque<Routes> routes;
+  std::deque<BoardExchange<double>> exchanges;
+  std::vector<std::unique_ptr<BoardWorker<double>>> workers;
+  std::deque<Wires> wires;
+};
+
+//! So many ranks with many gradients each.
+Case Many(const size_t ranks)
+{
+  Case script;
+  script.ranks = ranks;
+  script.elements = 3;
+  script.points = 100;
+  script.batchSize = 1;
+  script.maxIterations = 100;
+  return script;
+}
 
 } // namespace
 
@@ -482,78 +552,69 @@ TEST_CASE("what rounding leaves of relayed sums holds nothing up",
     "[sim][board]")
 {
   // In a tree of four, machine 1 relays between 0 and 3.
-  const size_t n = 4;
-  Case script;
-  script.ranks = n;
-  script.elements = 3;
-  script.points = 100;
-  script.batchSize = 1;
-  script.maxIterations = 100;
-  const BoardLinks links = BoardLinks::Own(n, "tree");
-  Steps steps(script, 3);
-  std::vector<std::vector<Steps::Line>> lines(n);
-  std::deque<Board<double>> boards;
-  std::deque<Traffic> traffic(n);
-  std::deque<Routes> routes;
-  std::deque<BoardExchange<double>> exchanges;
-  std::vector<std::unique_ptr<BoardWorker<double>>> workers;
-  std::deque<Wires> wires(n);
-  const BoardSize size{ script.elements, n, 3, true };
-  for (size_t i = 0; i < n; ++i)
-  {
-    lines[i].resize(Board<double>::Bytes(size) / 128 + 1);
-    boards.emplace_back(size, lines[i].front().bytes);
-    routes.emplace_back(links.Between(), n, i);
-    exchanges.emplace_back(boards[i], routes[i], links.All(), i, 2, traffic[i],
-        WireFormat("float32"));
-    workers.push_back(std::make_unique<BoardWorker<double>>(boards[i],
-        steps.ranks[i]->problem));
-    workers[i]->Node().Start();
-  }
-  const auto exchange = [&](const size_t i)
-  {
-    exchanges[i].BeginPass();
-    while (exchanges[i].UnderWay())
-      exchanges[i].Advance();
-    exchanges[i].Send(wires[i]);
-  };
-  const auto post = [&](const size_t i)
-  {
-    workers[i]->Evaluate();
-    workers[i]->BeginPass();
-    while (workers[i]->UnderWay())
-      workers[i]->Advance();
-  };
+  Machines all(Many(4), "tree", "float32");
+  BoardExchange<double>& relaying = all.exchanges[1];
+  Wires& wires = all.wires[1];
 
   // One gradient of each of them is a number that the format has, the sum of
-  // two is not.
-  wires[1].room = false;
+  // several is not.
+  wires.room = false;
   for (const size_t from : { 0, 3 })
   {
     for (size_t k = 0; k < 4; ++k)
     {
-      post(from);
-      exchange(from);
+      all.Post(from);
+      all.Exchange(from);
     }
-    const size_t link = exchanges[from].Endpoint().LinkTo(1);
-    for (const auto& frame : wires[from].sent[link])
-      exchanges[1].Receive(frame.first.Bytes(), frame.second, from);
+    const size_t link = all.exchanges[from].Endpoint().LinkTo(1);
+    for (const auto& frame : all.wires[from].sent[link])
+      relaying.Receive(frame.first.Bytes(), frame.second, from);
   }
-  exchange(1);
-  wires[1].room = true;
-  exchanges[1].Send(wires[1]);
+  all.Exchange(1);
+  wires.room = true;
+  relaying.Send(wires);
   bool rest = true;
-  for (const size_t channel : routes[1].Emit())
+  for (const size_t channel : all.routes[1].Emit())
   {
-    const Outbox& box = exchanges[1].Endpoint().Box(channel);
+    const Outbox& box = relaying.Endpoint().Box(channel);
     rest = rest && box.Empty() && box.carry;
   }
   REQUIRE(rest);
 
   // Nothing else will come along: what machine 1 has to say takes that with it.
-  post(1);
-  CHECK(exchanges[1].Due(wires[1]));
-  wires[1].sent.clear();
-  exchange(1);
-  CHECK(wires[1].sent.size() == 2);
+  all.Post(1);
+  CHECK(relaying.Due(wires));
+  wires.sent.clear();
+  all.Exchange(1);
+  CHECK(wires.sent.size() == 2);
+}
+
+TEST_CASE("frames to other machines leave one at a time, in turn",
+    "[sim][board]")
+{
+  Machines all(Many(4), "complete", "exact");
+  BoardExchange<double>& exchange = all.exchanges[0];
+  Wires& wires = all.wires[0];
+  wires.single = true;
+  exchange.Endpoint().AllBetween();
+  exchange.Endpoint().LimitBetween(1);
+  std::set<size_t> served;
+  for (size_t k = 0; k < 6; ++k)
+  {
+    all.Post(0);
+    all.Exchange(0);
+    // The network is busy with it.
+    all.Post(0);
+    CHECK_FALSE(exchange.Due(wires));
+    exchange.Send(wires);
+    REQUIRE(wires.sent.size() == 1);
+    served.insert(wires.sent.begin()->first);
+    wires.sent.clear();
+    if (k == 2)
+    {
+      CHECK(served.size() == 3);
+      served.clear();
+    }
+  }
+  CHECK(served.size() == 3);
 }

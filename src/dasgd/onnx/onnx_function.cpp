@@ -200,7 +200,7 @@ graph::Dims PointDims(const graph::Input& input,
   {
     throw std::invalid_argument("its input '" + input.name + "' takes points "
         "of " + graph::Text(dims) + ", but they are " + graph::Text(given) +
-        "; transpose them");
+        "; transpose or reshape them");
   }
   return dims;
 }
@@ -488,7 +488,8 @@ class OnnxFunction<MatType>::Implementation
       {
         throw std::invalid_argument("OnnxFunction: points are " +
             graph::Text(dims) + ", but the input '" + inputs[i].name +
-            "' takes " + graph::Text(pointDims[i]) + "; transpose them");
+            "' takes " + graph::Text(pointDims[i]) +
+            "; transpose or reshape them");
       }
     }
     return others;
