@@ -170,8 +170,9 @@ struct Asynchronous
       }
       if (!done)
         RunWorker(comm, settings, options, elements, problem, outcome);
-      outcome.counts.deviation = MakeModelsEqual(comm, settings, options,
-          problem.Iterate(), elements);
+      outcome.counts.deviation = std::max(outcome.counts.deviation,
+          MakeModelsEqual(comm, settings, options, problem.Iterate(),
+          elements));
     }
     catch (const mpi::RankLost&)
     {
@@ -284,6 +285,13 @@ struct Asynchronous
     if (outcome.stopped)
       outcome.stop = *worker.Node().Stop();
     outcome.exception = worker.Node().Exception();
+    if (machines.Machines() == 1)
+    {
+      // It is final when the first rank leaves.
+      outcome.counts.deviation = CopyAndCompare(problem.Iterate(),
+          board.Model(), size.elements);
+      outcome.equal = true;
+    }
   }
 
   //! The rank of a machine that exchanges with others.

@@ -29,6 +29,8 @@ struct Outcome
   //! if a rank was lost, was this one in the middle of an update?
   size_t boards = 0;
   bool torn = false;
+  //! Are the models of all ranks known to be the same?
+  bool equal = false;
 };
 
 //! Shows the counts of a run while it goes on, and keeps them when it ends, in

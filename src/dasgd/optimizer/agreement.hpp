@@ -10,10 +10,12 @@
 
 #include "../algorithms/outcome.hpp"
 #include "../core/fingerprint.hpp"
+#include "../core/vector_ops.hpp"
+#include "../wire/checksum.hpp"
 #include "common_settings.hpp"
 #include "handshake.hpp"
 
-#include <cmath>
+#include <algorithm>
 
 namespace dasgd {
 
@@ -68,6 +70,23 @@ Topology PlaceTopology(const MpiCommunicator& comm,
                        const std::string& name,
                        const Topology& chosen);
 
+//! Rank 0's iterate becomes everyone's.  Most programs begin with the same one on
+//! all ranks; then it is only compared, by its checksum.
+template<typename ElemType>
+void BeginAtRoot(const MpiCommunicator& comm,
+                 ElemType* iterate,
+                 const size_t elements)
+{
+  if (comm.Size() == 1)
+    return;
+  const size_t bytes = elements * sizeof(ElemType);
+  const std::vector<std::uint64_t> sums = comm.Gather(checkpoint::Checksum(
+      reinterpret_cast<const std::uint8_t*>(iterate), bytes));
+  if (std::any_of(sums.begin(), sums.end(),
+      [&](const std::uint64_t sum) { return sum != sums.front(); }))
+    comm.Broadcast(iterate, bytes);
+}
+
 //! Rank 0's iterate becomes everyone's; returns how far this one was off.
 template<typename ElemType>
 double CopyFromRoot(const MpiCommunicator& comm,
@@ -86,12 +105,8 @@ double CopyFromRoot(const MpiCommunicator& comm,
     if (comm.Rank() == 0)
       std::copy(iterate + done, iterate + done + count, root.begin());
     comm.Broadcast(root.data(), count * sizeof(ElemType));
-    for (size_t i = 0; i < count; ++i)
-    {
-      deviation = std::max(deviation,
-          std::abs(double(iterate[done + i]) - double(root[i])));
-      iterate[done + i] = root[i];
-    }
+    deviation = std::max(deviation, CopyAndCompare(iterate + done, root.data(),
+        count));
   }
   return deviation;
 }

@@ -94,7 +94,13 @@ class FunctionSource : public MatrixSource<typename TypesType::ElemType>
   }
 
   Fingerprint TakeFingerprint(const size_t batchSize) override
-  { return dasgd::TakeFingerprint(function, iterate, batchSize); }
+  {
+    // The gradient's memory is not in use yet.
+    const Fingerprint print = dasgd::TakeFingerprint(function, iterate,
+        gradient, batchSize);
+    gradient.zeros();
+    return print;
+  }
 
   double EstimateSmoothness(const SmoothnessOptions& options) override
   { return dasgd::EstimateSmoothness(function, iterate, options); }

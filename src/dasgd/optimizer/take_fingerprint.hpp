@@ -15,6 +15,7 @@
 
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace dasgd {
 
@@ -25,11 +26,13 @@ namespace dasgd {
  * @param function The function; Evaluate() of a few points is called up to five
  *     times.
  * @param iterate The starting point, which is not changed.
+ * @param here Memory for another point, of the same shape.
  * @param batchSize Points that the training evaluates at a time.
  */
 template<typename FunctionType, typename MatType>
 Fingerprint TakeFingerprint(FunctionType& function,
                             const MatType& iterate,
+                            MatType& here,
                             const size_t batchSize)
 {
   using ElemType = typename MatType::elem_type;
@@ -46,23 +49,23 @@ Fingerprint TakeFingerprint(FunctionType& function,
     const statistics::Tested<FunctionType> tested(function);
     // Not where the training starts: at zero, a usual start, the loss of a
     // linear model is the same for all data.
-    const auto place = [&](const std::uint64_t seed)
+    const auto evaluate = [&](const size_t begin)
+    { return double(function.Evaluate(std::as_const(here), begin, count)); };
+    const auto evaluateAt = [&](const std::uint64_t seed)
     {
-      MatType values(iterate.n_rows, iterate.n_cols);
       Random random(seed);
-      for (ElemType& value : values)
+      for (ElemType& value : here)
         value = ElemType(random.Uniform(-1e-3, 1e-3));
-      return values;
+      return evaluate(0);
     };
-    const double elsewhere = double(function.Evaluate(place(2), 0, count));
-    const MatType here = place(1);
-    const double first = double(function.Evaluate(here, 0, count));
-    print.known = (double(function.Evaluate(here, 0, count)) == first);
+    const double elsewhere = evaluateAt(2);
+    const double first = evaluateAt(1);
+    print.known = (evaluate(0) == first);
     print.objectives.fill(first);
     for (size_t i = 1; i < Fingerprint::Places && elsewhere != first; ++i)
     {
-      print.objectives[i] = double(function.Evaluate(here, i * (points - count)
-          / (Fingerprint::Places - 1), count));
+      print.objectives[i] = evaluate(i * (points - count) /
+          (Fingerprint::Places - 1));
     }
     for (const double objective : print.objectives)
       print.known = print.known && std::isfinite(objective);

@@ -34,8 +34,11 @@ void Training<AlgorithmType, ElemType>::Agree()
   // As with ens::SGD, the next Optimize() begins with the step that decay or a
   // callback has left; ranks may have decayed it differently often.
   settings.stepSize = sizes.front();
-  outcome.counts.deviation = std::max(outcome.counts.deviation,
-      CopyFromRoot(comm, source.Iterate(), elements));
+  if (!outcome.equal)
+  {
+    outcome.counts.deviation = std::max(outcome.counts.deviation,
+        CopyFromRoot(comm, source.Iterate(), elements));
+  }
   objective = rank.state->Objective(outcome.stopped, outcome.stop,
       steps.keepsLastObjective);
 
@@ -50,8 +53,8 @@ void Training<AlgorithmType, ElemType>::Agree()
       source.EndOptimization();
   });
   // Callbacks may have changed the result.
-  if (comm.Size() > 1 && anyCallbacks)
-    comm.Broadcast(source.Iterate(), elements * sizeof(ElemType));
+  if (anyCallbacks)
+    BeginAtRoot(comm, source.Iterate(), elements);
 }
 
 template<typename AlgorithmType, typename ElemType>

@@ -175,8 +175,8 @@ void Training<AlgorithmType, ElemType>::Start()
     std::memcpy(source.Iterate(), resumedFrom.vectors[0],
         size_t(resumedFrom.VectorBytes()));
   }
-  else if (comm.Size() > 1)
-    comm.Broadcast(source.Iterate(), elements * sizeof(ElemType));
+  else
+    BeginAtRoot(comm, source.Iterate(), elements);
   if (comm.Size() > 1 && settings.data == Data::Replicated)
     CompareData(comm, source.TakeFingerprint(settings.batchSize), Name());
   ChooseStepSize();
@@ -198,8 +198,8 @@ void Training<AlgorithmType, ElemType>::Start()
   for (const std::uint64_t other : comm.Gather(
       std::uint64_t(source.HasCallbacks())))
     anyCallbacks = anyCallbacks || other != 0;
-  if (comm.Size() > 1 && anyCallbacks)
-    comm.Broadcast(source.Iterate(), elements * sizeof(ElemType));
+  if (anyCallbacks)
+    BeginAtRoot(comm, source.Iterate(), elements);
   if (!begin.empty())
     KeepBegin();
 }
