@@ -12,8 +12,8 @@
 
 #include <common/other_load.hpp>
 #include <common/progress_line.hpp>
-#include <dasgd/core/whole_file.hpp>
-#include <dasgd/optimizer/blas_threads.hpp>
+#include <dasgd/files/whole_file.hpp>
+#include <dasgd/core/blas_threads.hpp>
 #include <dasgd/transport/mpi_link_speed.hpp>
 #include <plan/measure.hpp>
 #include <plan/page.hpp>

@@ -12,8 +12,8 @@
 
 #include <common/load.hpp>
 #include <common/suggest.hpp>
-#include <dasgd/core/topology.hpp>
-#include <dasgd/core/whole_file.hpp>
+#include <dasgd/topology/topology.hpp>
+#include <dasgd/files/whole_file.hpp>
 #include <ffn/layers.hpp>
 #include <ranks/launch.hpp>
 #include <ranks/ranks.hpp>

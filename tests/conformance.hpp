@@ -9,11 +9,11 @@
 #ifndef DASGD_TESTS_CONFORMANCE_HPP
 #define DASGD_TESTS_CONFORMANCE_HPP
 
-#include <dasgd/algorithms/board_worker.hpp>
-#include <dasgd/algorithms/dasgd_worker.hpp>
+#include <dasgd/dasgd/board_worker.hpp>
+#include <dasgd/dasgd/dasgd_worker.hpp>
 #include <dasgd/core/random.hpp>
 #include <dasgd/run/problem.hpp>
-#include <dasgd/wire/checkpoint.hpp>
+#include <dasgd/checkpoint/checkpoint.hpp>
 
 #include <functional>
 #include <sstream>
@@ -355,7 +355,7 @@ Ending EndingOf(const WorkerType& worker,
   const auto& endpoint = worker.Node().Endpoint();
   Ending ending;
   ending.iterate = rank.iterate;
-  // Rivals announce a gradient before they apply it; if they fail in between,
+  // Baselines announce a gradient before they apply it; if they fail in between,
   // it is not in the model.
   ending.version = std::is_same<WorkerType, DasgdWorker<double>>::value ?
       rank.state.Version() : endpoint.Known();

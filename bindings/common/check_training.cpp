@@ -14,7 +14,7 @@
 #include <ranks/ranks.hpp>
 
 #include <dasgd.hpp>
-#include <dasgd/core/whole_file.hpp>
+#include <dasgd/files/whole_file.hpp>
 
 #include <cerrno>
 #include <cmath>

@@ -10,7 +10,7 @@
 #include <ranks/failure.hpp>
 #include <ranks/ranks.hpp>
 
-#include <dasgd/transport/mpi_communicator.hpp>
+#include <dasgd/mpi/mpi_communicator.hpp>
 
 namespace dasgd {
 namespace cli {

@@ -12,8 +12,8 @@
 #include <ranks/failure.hpp>
 #include <ranks/ranks.hpp>
 
-#include <dasgd/core/whole_file.hpp>
-#include <dasgd/transport/mpi_communicator.hpp>
+#include <dasgd/files/whole_file.hpp>
+#include <dasgd/mpi/mpi_communicator.hpp>
 #include <mlpack/core.hpp>
 
 #include <algorithm>

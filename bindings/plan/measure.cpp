@@ -5,9 +5,9 @@
  */
 #include "measure.hpp"
 
-#include <dasgd/algorithms/board_run.hpp>
+#include <dasgd/dasgd/board_run.hpp>
 #include <dasgd/core/vector_ops.hpp>
-#include <dasgd/plan/timed_run.hpp>
+#include <dasgd/simulation/timed_run.hpp>
 #include <ranks/launch.hpp>
 
 #include <algorithm>

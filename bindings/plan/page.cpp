@@ -5,7 +5,7 @@
  */
 #include "page.hpp"
 
-#include <dasgd/core/whole_file.hpp>
+#include <dasgd/files/whole_file.hpp>
 #include <study/filled_page.hpp>
 #include <study/page_json.hpp>
 #include <study/text.hpp>

@@ -9,7 +9,7 @@
 #include "terminal.hpp"
 #include "termination.hpp"
 
-#include <dasgd/transport/mpi_communicator.hpp>
+#include <dasgd/mpi/mpi_communicator.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -10,7 +10,7 @@
 #define DASGD_BINDINGS_STUDY_TASK_HPP
 
 #include <common/any_function.hpp>
-#include <dasgd/optimizer/ensmallen.hpp>
+#include <dasgd/ensmallen/ensmallen.hpp>
 
 #include <functional>
 

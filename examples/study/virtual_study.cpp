@@ -472,9 +472,9 @@ void Scaling(Study& study, const Options& options)
         "AllreduceSGD", "ParameterServerSGD" })
     {
       Run run;
-      const bool rival = std::isupper(topology[0]);
-      run.algorithm = rival ? topology : "DASGD";
-      run.topology = rival ? "" : topology;
+      const bool baseline = std::isupper(topology[0]);
+      run.algorithm = baseline ? topology : "DASGD";
+      run.topology = baseline ? "" : topology;
       run.ranks = ranks;
       if (!options.only.empty() && std::find(options.only.begin(),
           options.only.end(), topology) == options.only.end())

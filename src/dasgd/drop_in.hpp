@@ -25,7 +25,7 @@
 #include <armadillo>
 #endif
 
-#include "transport/drop_in_program.hpp"
+#include "mpi/drop_in_program.hpp"
 
 namespace dasgd {
 

@@ -6,7 +6,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <dasgd/core/routes.hpp>
+#include <dasgd/topology/routes.hpp>
 
 #include <algorithm>
 #include <deque>

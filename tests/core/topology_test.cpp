@@ -6,9 +6,9 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <dasgd/core/routes.hpp>
-#include <dasgd/core/topology.hpp>
-#include <dasgd/core/topology/shape.hpp>
+#include <dasgd/topology/routes.hpp>
+#include <dasgd/topology/topology.hpp>
+#include <dasgd/topology/shape.hpp>
 
 #include <cstdio>
 #include <filesystem>

@@ -7,7 +7,7 @@
  */
 #include "catch.hpp"
 
-#include <dasgd/core/work.hpp>
+#include <dasgd/run/work.hpp>
 
 #include <map>
 

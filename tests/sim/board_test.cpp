@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "sim/sim_run.hpp"
 
-#include <dasgd/algorithms/board_simulation.hpp>
+#include <dasgd/simulation/board_simulation.hpp>
 
 #include <deque>
 #include <map>

@@ -10,8 +10,8 @@
 
 #include "conformance.hpp"
 
-#include <dasgd/algorithms/dasgd_worker.hpp>
-#include <dasgd/algorithms/simulation.hpp>
+#include <dasgd/dasgd/dasgd_worker.hpp>
+#include <dasgd/simulation/simulation.hpp>
 
 #include <chrono>
 #include <cstdlib>

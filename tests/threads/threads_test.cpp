@@ -10,7 +10,7 @@
 #include "conformance.hpp"
 #include "threads/local_transport.hpp"
 
-#include <dasgd/algorithms/board_run.hpp>
+#include <dasgd/dasgd/board_run.hpp>
 
 #include <cstdlib>
 

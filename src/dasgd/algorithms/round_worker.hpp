@@ -9,7 +9,7 @@
 #define DASGD_ALGORITHMS_ROUND_WORKER_HPP
 
 #include "../core/fact.hpp"
-#include "../core/manifest.hpp"
+#include "../staleness/manifest.hpp"
 #include "../report/rank_report.hpp"
 #include "../run/problem.hpp"
 
@@ -323,115 +323,6 @@ class RoundWorker
   Fact failure;
   std::exception_ptr exception;
   RankReport counts;
-};
-
-//! Mini-batch SGD: one step for all, along the mean of all ranks' gradients.
-struct AllreduceTraits
-{
-  static const char* Name() { return "AllreduceSGD"; }
-  static constexpr Averaged averaged = Averaged::Gradients;
-
-  //! It has no options of its own.
-  struct Options { };
-  static std::string Complaint(const Options&) { return ""; }
-  template<typename HandshakeType>
-  static void Agree(const Options&, HandshakeType&) { }
-  //! Gradients of each rank in a round.
-  static size_t Period(const Options&) { return 1; }
-  static OuterStep Outer(const Options&) { return OuterStep(); }
-};
-
-//! Is a period one that there can be?
-inline std::string PeriodComplaint(const size_t period)
-{
-  return (period >= 1 && period <= 65536) ? "" : "Period() is " +
-      std::to_string(period) + ", but must be from 1 to 65536.";
-}
-
-//! Local SGD (Stich, 2019): steps of one's own, and from time to time all
-//! models become their mean.
-struct LocalTraits
-{
-  static const char* Name() { return "LocalSGD"; }
-  static constexpr Averaged averaged = Averaged::Models;
-
-  class Options
-  {
-   public:
-    //! Get after how many steps models are averaged (default 8).
-    size_t Period() const { return period; }
-    //! Modify after how many steps models are averaged.
-    size_t& Period() { return period; }
-
-   private:
-    size_t period = 8;
-  };
-
-  static std::string Complaint(const Options& options)
-  { return PeriodComplaint(options.Period()); }
-  template<typename HandshakeType>
-  static void Agree(const Options& options, HandshakeType& handshake)
-  { handshake.Require("Period()", options.Period()); }
-  static size_t Period(const Options& options) { return options.Period(); }
-  static OuterStep Outer(const Options&) { return OuterStep(); }
-};
-
-//! DiLoCo (Douillard et al., 2023): many steps of one's own, and then a step of
-//! all along the mean of what they have changed, with Nesterov's momentum.
-struct DilocoTraits
-{
-  static const char* Name() { return "DiLoCo"; }
-  static constexpr Averaged averaged = Averaged::Models;
-
-  class Options
-  {
-   public:
-    //! Get after how many steps of each rank all take one (default 500).
-    size_t Period() const { return period; }
-    //! Modify after how many steps of each rank all take one.
-    size_t& Period() { return period; }
-
-    //! Get the size of the step of all (default 0.7).
-    double OuterStepSize() const { return outer.size; }
-    //! Modify the size of the step of all.
-    double& OuterStepSize() { return outer.size; }
-
-    //! Get the momentum of the step of all (default 0.9).
-    double OuterMomentum() const { return outer.momentum; }
-    //! Modify the momentum of the step of all.
-    double& OuterMomentum() { return outer.momentum; }
-
-   private:
-    size_t period = 500;
-    OuterStep outer{ 0.7, 0.9 };
-  };
-
-  static std::string Complaint(const Options& options)
-  {
-    const double size = options.OuterStepSize();
-    const double momentum = options.OuterMomentum();
-    if (!(size > 0 && size < 1e300))
-    {
-      return "OuterStepSize() is " + std::to_string(size) + ", but must be a "
-          "number above 0.";
-    }
-    if (!(momentum >= 0 && momentum < 1))
-    {
-      return "OuterMomentum() is " + std::to_string(momentum) + ", but must be "
-          "at least 0 and less than 1.";
-    }
-    return PeriodComplaint(options.Period());
-  }
-  template<typename HandshakeType>
-  static void Agree(const Options& options, HandshakeType& handshake)
-  {
-    handshake.Require("Period()", options.Period());
-    handshake.Require("OuterStepSize()", options.OuterStepSize());
-    handshake.Require("OuterMomentum()", options.OuterMomentum());
-  }
-  static size_t Period(const Options& options) { return options.Period(); }
-  static OuterStep Outer(const Options& options)
-  { return { options.OuterStepSize(), options.OuterMomentum() }; }
 };
 
 } // namespace dasgd

@@ -8,7 +8,7 @@
 #ifndef DASGD_ALGORITHMS_RUN_HPP
 #define DASGD_ALGORITHMS_RUN_HPP
 
-#include "../core/history.hpp"
+#include "../staleness/history.hpp"
 #include "../report/rank_report.hpp"
 #include "driver.hpp"
 

@@ -8,7 +8,7 @@
 #ifndef DASGD_ALGORITHMS_SYNCHRONOUS_HPP
 #define DASGD_ALGORITHMS_SYNCHRONOUS_HPP
 
-#include "../transport/mpi_communicator.hpp"
+#include "../mpi/mpi_communicator.hpp"
 #include "outcome.hpp"
 #include "round_worker.hpp"
 #include "run.hpp"
@@ -56,7 +56,8 @@ void RunRounds(const MpiCommunicator& comm,
 /**
  * A synchronous algorithm.
  *
- * @tparam TraitsType Says what is averaged when; see AllreduceTraits.
+ * @tparam TraitsType Says what is averaged when: `averaged`, Period() and
+ *     Outer().
  */
 template<typename TraitsType>
 struct Synchronous
@@ -129,10 +130,6 @@ struct Synchronous
     }
   }
 };
-
-using AllreduceAlgorithm = Synchronous<AllreduceTraits>;
-using LocalAlgorithm = Synchronous<LocalTraits>;
-using DilocoAlgorithm = Synchronous<DilocoTraits>;
 
 } // namespace dasgd
 

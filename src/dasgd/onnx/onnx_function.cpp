@@ -11,7 +11,7 @@
 #include "scoring.hpp"
 #include "trainer.hpp"
 
-#include "../core/whole_file.hpp"
+#include "../files/whole_file.hpp"
 
 #include <algorithm>
 #include <cerrno>

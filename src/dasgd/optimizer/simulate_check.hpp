@@ -8,8 +8,8 @@
 #ifndef DASGD_OPTIMIZER_SIMULATE_CHECK_HPP
 #define DASGD_OPTIMIZER_SIMULATE_CHECK_HPP
 
-#include "../algorithms/sim_machine.hpp"
-#include "../core/work.hpp"
+#include "../simulation/sim_machine.hpp"
+#include "../run/work.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -8,11 +8,11 @@
 #ifndef DASGD_OPTIMIZER_SIMULATED_TRAINING_HPP
 #define DASGD_OPTIMIZER_SIMULATED_TRAINING_HPP
 
-#include "../algorithms/board_simulation.hpp"
-#include "../algorithms/round_simulation.hpp"
-#include "../algorithms/simulation.hpp"
+#include "../simulation/board_simulation.hpp"
+#include "../simulation/round_simulation.hpp"
+#include "../simulation/simulation.hpp"
 #include "dasgd.hpp"
-#include "rival.hpp"
+#include "baseline.hpp"
 #include "simulate_check.hpp"
 
 #include <algorithm>

@@ -9,9 +9,9 @@
 #ifndef DASGD_OPTIMIZER_TRAIN_HPP
 #define DASGD_OPTIMIZER_TRAIN_HPP
 
-#include "function_source.hpp"
-#include "keep_random_numbers.hpp"
-#include "training.hpp"
+#include "../ensmallen/function_source.hpp"
+#include "../ensmallen/keep_random_numbers.hpp"
+#include "../training/training.hpp"
 
 namespace dasgd {
 

@@ -10,7 +10,7 @@
 
 #include "../core/config.hpp"
 #include "../core/fact.hpp"
-#include "../core/manifest.hpp"
+#include "../staleness/manifest.hpp"
 #include "../wire/manifest_archive.hpp"
 
 #include <atomic>

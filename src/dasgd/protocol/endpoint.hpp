@@ -9,10 +9,10 @@
 #ifndef DASGD_PROTOCOL_ENDPOINT_HPP
 #define DASGD_PROTOCOL_ENDPOINT_HPP
 
-#include "../core/history.hpp"
+#include "../staleness/history.hpp"
 #include "../report/rank_report.hpp"
-#include "../core/routes.hpp"
-#include "../core/staleness.hpp"
+#include "../topology/routes.hpp"
+#include "../staleness/staleness.hpp"
 #include "../wire/frame.hpp"
 #include "exchange_pace.hpp"
 #include "outbox.hpp"

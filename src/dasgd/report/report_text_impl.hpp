@@ -11,7 +11,7 @@
 // In case it hasn't been included yet.
 #include "report_text.hpp"
 
-#include "../core/manifest.hpp"
+#include "../staleness/manifest.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -8,8 +8,8 @@
 #ifndef DASGD_RUN_GRADIENT_SOURCE_HPP
 #define DASGD_RUN_GRADIENT_SOURCE_HPP
 
-#include "../core/manifest.hpp"
-#include "../core/work.hpp"
+#include "../staleness/manifest.hpp"
+#include "work.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -9,8 +9,8 @@
 #define DASGD_TRANSPORT_MPI_BOARD_HPP
 
 #include "../core/config.hpp"
-#include "backoff.hpp"
-#include "mpi_communicator.hpp"
+#include "../mpi/backoff.hpp"
+#include "../mpi/mpi_communicator.hpp"
 #include "shared_memory.hpp"
 
 #include <chrono>

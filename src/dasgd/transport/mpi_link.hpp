@@ -11,7 +11,7 @@
 #include "../core/config.hpp"
 #include "../wire/buffer.hpp"
 #include "frame_ring.hpp"
-#include "mpi_error.hpp"
+#include "../mpi/mpi_error.hpp"
 #include "shared_memory.hpp"
 
 #include <algorithm>

@@ -11,9 +11,9 @@
 
 #include "../core/config.hpp"
 #include "../wire/buffer.hpp"
-#include "backoff.hpp"
+#include "../mpi/backoff.hpp"
 #include "frame_ring.hpp"
-#include "mpi_communicator.hpp"
+#include "../mpi/mpi_communicator.hpp"
 #include "mpi_link.hpp"
 #include "shared_memory.hpp"
 

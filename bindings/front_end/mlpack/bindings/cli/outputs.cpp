@@ -8,7 +8,7 @@
 #include <common/file_claims.hpp>
 #include <common/load.hpp>
 #include <common/params.hpp>
-#include <dasgd/core/whole_file.hpp>
+#include <dasgd/files/whole_file.hpp>
 #include <ranks/rank_output.hpp>
 
 #include <algorithm>
