@@ -12,7 +12,7 @@
 #include <dasgd/dasgd/board_worker.hpp>
 #include <dasgd/dasgd/dasgd_worker.hpp>
 #include <dasgd/core/random.hpp>
-#include <dasgd/run/problem.hpp>
+#include <dasgd/run/rank_task.hpp>
 #include <dasgd/checkpoint/checkpoint.hpp>
 
 #include <functional>
@@ -297,7 +297,7 @@ class ScriptedSource final : public dasgd::GradientSource<double>
 class ScriptedRank
 {
  public:
-  using ProblemType = dasgd::Problem<double>;
+  using ProblemType = dasgd::RankTask<double>;
 
   ScriptedRank(const Case& script, const size_t rank) :
       iterate(script.Model()),

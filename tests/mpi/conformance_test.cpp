@@ -8,6 +8,7 @@
 #include "catch.hpp"
 #include "mpi/play.hpp"
 
+#include <dasgd/dasgd/dasgd_algorithm.hpp>
 #include <dasgd/staleness/loose_staleness.hpp>
 
 using namespace conformance;

@@ -25,7 +25,7 @@ struct Yield
   void Begin() { }
   void Pause() { std::this_thread::yield(); }
   void Turn(BoardPass<double>&) { std::this_thread::yield(); }
-  void Rest() { std::this_thread::yield(); }
+  void Idle() { std::this_thread::yield(); }
 };
 
 /**

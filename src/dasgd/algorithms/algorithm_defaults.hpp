@@ -1,7 +1,7 @@
 /**
  * @file algorithm_defaults.hpp
  *
- * What an algorithm is told besides the problem, and what most of them have in
+ * What an algorithm is told besides its task, and what most of them have in
  * common.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
@@ -109,7 +109,7 @@ struct AlgorithmDefaults
 
   //! It has no options of its own.
   struct Options { };
-  static std::string Complaint(const Options&, size_t) { return ""; }
+  static std::string Validate(const Options&, size_t) { return ""; }
   template<typename HandshakeType>
   static void Agree(const Options&, HandshakeType&) { }
 };

@@ -95,7 +95,7 @@ struct Asynchronous
    * @param vectorBytes Bytes of the model.
    * @return What is wrong, or nothing.
    */
-  static std::string Complaint(const RunSettings& settings,
+  static std::string Validate(const RunSettings& settings,
                                const Options& options,
                                const size_t ranks,
                                const size_t rank,
@@ -104,7 +104,7 @@ struct Asynchronous
     std::string complaint = UnsupportedSetting(Name(), settings,
         TraitsType::topologies, TraitsType::formats);
     if (complaint.empty())
-      complaint = TraitsType::Complaint(options, ranks);
+      complaint = TraitsType::Validate(options, ranks);
     if (!complaint.empty())
       return complaint;
     const Routes routes(Links(settings.topology, options, ranks), ranks, rank);
@@ -126,7 +126,7 @@ struct Asynchronous
    * @param options The algorithm's own.
    * @param elements Elements of the model, which is the same on all ranks at
    *     the start.
-   * @param problem What to train (see Problem).
+   * @param task What to train (see RankTask).
    * @param outcome How it ended; as far as it got, if mpi::RankLost is thrown.
    */
   template<typename ElemType>
@@ -134,11 +134,11 @@ struct Asynchronous
                   const RunSettings& settings,
                   const Options& options,
                   const size_t elements,
-                  Problem<ElemType>& problem,
+                  RankTask<ElemType>& task,
                   Outcome& outcome)
   {
     Guarded(comm, [&]()
-    { RunWorker(comm, settings, options, elements, problem, outcome); });
+    { RunWorker(comm, settings, options, elements, task, outcome); });
   }
 
  protected:
@@ -173,13 +173,13 @@ struct Asynchronous
                         const RunSettings& settings,
                         const Options& options,
                         const size_t elements,
-                        Problem<ElemType>& problem,
+                        RankTask<ElemType>& task,
                         Outcome& outcome)
   {
     const Routes routes(Links(settings.topology, options, comm.Size()),
         comm.Size(), comm.Rank());
     const auto made = TraitsType::template Make<ElemType>(routes, settings,
-        options, elements, problem);
+        options, elements, task);
     auto& worker = *made;
     Reserve(worker);
     Endpoint<ElemType>& endpoint = worker.Node().Endpoint();
@@ -216,7 +216,7 @@ struct Asynchronous
         settings.format.Vectors(sizeof(ElemType)) + settings.window *
         (endpoint.ReceiveFrom().size() - transport.Borrowed());
     outcome.counts.deviation = MakeModelsEqual(comm, settings, options,
-        problem.Iterate(), elements);
+        task.Iterate(), elements);
   }
 
  private:

@@ -159,7 +159,7 @@ void Run(WorkerType& worker, TransportType& transport)
           transport.Pause();
         else
           transport.Wait();
-        node.Look(worker);
+        node.Idle(worker);
         watch.Idle(counts.secondsIdle);
         driver.Other(spent());
       }

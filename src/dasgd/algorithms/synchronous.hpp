@@ -86,7 +86,7 @@ struct Synchronous
   //! All ranks compute.
   static bool Computes(const Options&, size_t, size_t) { return true; }
 
-  static std::string Complaint(const RunSettings& settings,
+  static std::string Validate(const RunSettings& settings,
                                const Options& options,
                                size_t,
                                size_t,
@@ -94,7 +94,7 @@ struct Synchronous
   {
     const std::string complaint = UnsupportedSetting(Name(), settings, false,
         false);
-    return complaint.empty() ? TraitsType::Complaint(options) : complaint;
+    return complaint.empty() ? TraitsType::Validate(options) : complaint;
   }
 
   template<typename ElemType>
@@ -102,7 +102,7 @@ struct Synchronous
                   const RunSettings& settings,
                   const Options& options,
                   const size_t elements,
-                  Problem<ElemType>& problem,
+                  RankTask<ElemType>& task,
                   Outcome& outcome)
   {
     try
@@ -110,7 +110,7 @@ struct Synchronous
       RoundWorker<ElemType> worker(
           TraitsType::averaged, TraitsType::Period(options),
           TraitsType::Outer(options), comm.Size(), comm.Rank(), elements,
-          problem);
+          task);
       {
         const ShowCounts live(settings.live, worker.Counts(), outcome);
         RunRounds(comm, settings.crowded, elements, worker);

@@ -34,11 +34,11 @@ class AdpsgdWorker : public WorkerDefaults
                const std::uint64_t seed,
                const size_t window,
                const size_t elements,
-               Problem<ElemType>& problem) :
-      problem(problem),
+               RankTask<ElemType>& task) :
+      task(task),
       node(routes, { Neighbours::BothWays(routes), window,
           (window + 1) * routes.BothWays().size() + 1, true }, elements,
-          problem),
+          task),
       endpoint(node.Endpoint()),
       random(Mix(seed, routes.Rank())),
       replies(routes.BothWays().size())
@@ -57,13 +57,13 @@ class AdpsgdWorker : public WorkerDefaults
     node.Guard([&]()
     {
       ManifestEntry entry;
-      if (problem.Compute(entry))
+      if (task.Compute(entry))
       {
-        node.Announce(entry, nullptr, problem.BatchPoints());
-        problem.Step(double(problem.BatchPoints()));
+        node.Announce(entry, nullptr, task.BatchPoints());
+        task.Step(double(task.BatchPoints()));
         node.ApplyOwn(entry);
       }
-      problem.CloseEpochs();
+      task.CloseEpochs();
     });
     if (request == Request::None && !replies.empty())
     {
@@ -88,7 +88,7 @@ class AdpsgdWorker : public WorkerDefaults
         throw WireError("rank " + std::to_string(from) + " answers what it was "
             "not asked");
       }
-      Add(problem.Iterate(), frame.vector, endpoint.Elements());
+      Add(task.Iterate(), frame.vector, endpoint.Elements());
       request = Request::None;
     }
     node.Accept(false, *this);
@@ -112,7 +112,7 @@ class AdpsgdWorker : public WorkerDefaults
       return;
     }
     box.buffer = endpoint.Pool().Take();
-    std::copy(problem.Iterate(), problem.Iterate() + endpoint.Elements(),
+    std::copy(task.Iterate(), task.Iterate() + endpoint.Elements(),
         FrameVector<ElemType>(box.buffer));
     header.kind = model;
     request = Request::UnderWay;
@@ -147,7 +147,7 @@ class AdpsgdWorker : public WorkerDefaults
     }
     replies[link] = endpoint.Pool().Take();
     ElemType* reply = FrameVector<ElemType>(replies[link]);
-    ElemType* iterate = problem.Iterate();
+    ElemType* iterate = task.Iterate();
     for (size_t i = 0; i < endpoint.Elements(); ++i)
     {
       reply[i] = (iterate[i] - its[i]) / 2;
@@ -155,7 +155,7 @@ class AdpsgdWorker : public WorkerDefaults
     }
   }
 
-  Problem<ElemType>& problem;
+  RankTask<ElemType>& task;
   dasgd::Node<ElemType> node;
   Endpoint<ElemType>& endpoint;
   Random random;
@@ -176,10 +176,10 @@ struct AdpsgdTraits : AlgorithmDefaults
                    const RunSettings& settings,
                    const Options&,
                    const size_t elements,
-                   Problem<ElemType>& problem)
+                   RankTask<ElemType>& task)
   {
     return std::make_unique<AdpsgdWorker<ElemType>>(
-        routes, settings.seed, settings.window, elements, problem);
+        routes, settings.seed, settings.window, elements, task);
   }
 
   //! Vectors that it may hold at a time.

@@ -20,7 +20,7 @@ struct AllreduceTraits
 
   //! It has no options of its own.
   struct Options { };
-  static std::string Complaint(const Options&) { return ""; }
+  static std::string Validate(const Options&) { return ""; }
   template<typename HandshakeType>
   static void Agree(const Options&, HandshakeType&) { }
   //! Gradients of each rank in a round.

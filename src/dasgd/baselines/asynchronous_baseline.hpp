@@ -27,18 +27,18 @@ struct AsynchronousBaseline : public Asynchronous<TraitsType>
                   const RunSettings& settings,
                   const typename TraitsType::Options& options,
                   const size_t elements,
-                  Problem<ElemType>& problem,
+                  RankTask<ElemType>& task,
                   Outcome& outcome)
   {
     if (comm.Size() > 1)
     {
-      Asynchronous<TraitsType>::Run(comm, settings, options, elements, problem,
+      Asynchronous<TraitsType>::Run(comm, settings, options, elements, task,
           outcome);
     }
     else
     {
       DasgdAlgorithm::Run(comm, settings, DasgdAlgorithm::Options(), elements,
-          problem, outcome);
+          task, outcome);
     }
   }
 };

@@ -42,7 +42,7 @@ struct DilocoTraits
     OuterStep outer{ 0.7, 0.9 };
   };
 
-  static std::string Complaint(const Options& options)
+  static std::string Validate(const Options& options)
   {
     const double size = options.OuterStepSize();
     const double momentum = options.OuterMomentum();
@@ -56,7 +56,7 @@ struct DilocoTraits
       return "OuterMomentum() is " + std::to_string(momentum) + ", but must be "
           "at least 0 and less than 1.";
     }
-    return PeriodComplaint(options.Period());
+    return ValidatePeriod(options.Period());
   }
   template<typename HandshakeType>
   static void Agree(const Options& options, HandshakeType& handshake)

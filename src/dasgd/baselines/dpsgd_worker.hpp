@@ -42,10 +42,10 @@ class DpsgdWorker : public WorkerDefaults
               const size_t hops,
               const size_t window,
               const size_t elements,
-              Problem<ElemType>& problem) :
-      problem(problem),
+              RankTask<ElemType>& task) :
+      task(task),
       node(routes, { Neighbours::BothWays(routes), window,
-          window * mixing.Neighbours().size() + 1, true }, elements, problem),
+          window * mixing.Neighbours().size() + 1, true }, elements, task),
       endpoint(node.Endpoint()),
       mixing(mixing),
       hops(hops),
@@ -71,9 +71,9 @@ class DpsgdWorker : public WorkerDefaults
     computed = true;
     node.Guard([&]()
     {
-      if (problem.Compute(entry))
+      if (task.Compute(entry))
       {
-        node.Announce(entry, nullptr, problem.BatchPoints());
+        node.Announce(entry, nullptr, task.BatchPoints());
         hasStep = true;
       }
     });
@@ -115,7 +115,7 @@ class DpsgdWorker : public WorkerDefaults
     if (!HasVector(link) || endpoint.Waiting(link) > 1)
       return;
     box.buffer = endpoint.Pool().Take();
-    std::copy(problem.Iterate(), problem.Iterate() + endpoint.Elements(),
+    std::copy(task.Iterate(), task.Iterate() + endpoint.Elements(),
         FrameVector<ElemType>(box.buffer));
     header.elements = endpoint.Elements();
     sent[link] = true;
@@ -155,7 +155,7 @@ class DpsgdWorker : public WorkerDefaults
         std::find(sent.begin(), sent.end(), false) != sent.end())
       return false;
     const ElemType own = ElemType(mixing.Own());
-    ElemType* iterate = problem.Iterate();
+    ElemType* iterate = task.Iterate();
     for (size_t i = 0; i < endpoint.Elements(); ++i)
     {
       iterate[i] = own * iterate[i] + sum.values[i];
@@ -170,16 +170,16 @@ class DpsgdWorker : public WorkerDefaults
       hasStep = false;
       node.Guard([&]()
       {
-        problem.Step(double(problem.BatchPoints()));
+        task.Step(double(task.BatchPoints()));
         node.ApplyOwn(entry);
-        problem.CloseEpochs();
+        task.CloseEpochs();
       });
     }
     node.Conclude(*this);
     return true;
   }
 
-  Problem<ElemType>& problem;
+  RankTask<ElemType>& task;
   dasgd::Node<ElemType> node;
   Endpoint<ElemType>& endpoint;
   Mixing mixing;
@@ -210,12 +210,12 @@ struct DpsgdTraits : AlgorithmDefaults
                    const RunSettings& settings,
                    const Options&,
                    const size_t elements,
-                   Problem<ElemType>& problem)
+                   RankTask<ElemType>& task)
   {
     return std::make_unique<DpsgdWorker<ElemType>>(
         routes, Mixing(settings.topology,
         routes.Ranks(), routes.Rank()), settings.topology.Hops(routes.Ranks()),
-        settings.window, elements, problem);
+        settings.window, elements, task);
   }
 
   //! Vectors that it may hold at a time.

@@ -16,7 +16,7 @@
 namespace dasgd {
 
 //! Is a period one that there can be?
-inline std::string PeriodComplaint(const size_t period)
+inline std::string ValidatePeriod(const size_t period)
 {
   return (period >= 1 && period <= 65536) ? "" : "Period() is " +
       std::to_string(period) + ", but must be from 1 to 65536.";
@@ -41,8 +41,8 @@ struct LocalTraits
     size_t period = 8;
   };
 
-  static std::string Complaint(const Options& options)
-  { return PeriodComplaint(options.Period()); }
+  static std::string Validate(const Options& options)
+  { return ValidatePeriod(options.Period()); }
   template<typename HandshakeType>
   static void Agree(const Options& options, HandshakeType& handshake)
   { handshake.Require("Period()", options.Period()); }

@@ -60,17 +60,17 @@ class ServerWorker : public WorkerDefaults
                const ServerOptions& options,
                const size_t window,
                const size_t elements,
-               Problem<ElemType>& problem) :
-      problem(problem),
+               RankTask<ElemType>& task) :
+      task(task),
       node(routes, { Neighbours::Of(routes), window,
           (window + 1) * routes.SendTo().size() + 1, true }, elements,
-          problem),
+          task),
       endpoint(node.Endpoint()),
       options(options),
       serves(routes.Rank() == options.ServerRank()),
       wanted(routes.SendTo().size(), false),
       given((serves && options.MaxDistance() > 0) ? routes.SendTo().size() : 0,
-          std::vector<ElemType>(problem.Iterate(), problem.Iterate() +
+          std::vector<ElemType>(task.Iterate(), task.Iterate() +
           elements)),
       points(routes.Ranks(), 0),
       fetched(routes.Ranks(), 0)
@@ -91,23 +91,23 @@ class ServerWorker : public WorkerDefaults
     node.BeginStep();
     node.Guard([&]()
     {
-      if (!problem.Compute(entry))
+      if (!task.Compute(entry))
         return;
       if (endpoint.Routes().Emit().empty())
       {
         // Alone it serves itself.
-        node.Announce(entry, nullptr, problem.BatchPoints());
-        problem.Step(double(problem.BatchPoints()));
+        node.Announce(entry, nullptr, task.BatchPoints());
+        task.Step(double(task.BatchPoints()));
         node.ApplyOwn(entry);
-        problem.CloseEpochs();
+        task.CloseEpochs();
       }
       else
       {
         Outbox& box = endpoint.Box(endpoint.Routes().Emit().front());
         box.buffer = endpoint.Pool().Take();
-        std::copy(problem.Gradient(), problem.Gradient() +
+        std::copy(task.Gradient(), task.Gradient() +
             endpoint.Elements(), FrameVector<ElemType>(box.buffer));
-        node.Announce(entry, fetched.data(), problem.BatchPoints());
+        node.Announce(entry, fetched.data(), task.BatchPoints());
         fresh = false;
       }
     });
@@ -132,7 +132,7 @@ class ServerWorker : public WorkerDefaults
         throw WireError("a model came from rank " + std::to_string(from) +
             " without need");
       }
-      std::copy(vector, vector + endpoint.Elements(), problem.Iterate());
+      std::copy(vector, vector + endpoint.Elements(), task.Iterate());
     }
     node.Accept(false, *this);
     if (!vector)
@@ -143,7 +143,7 @@ class ServerWorker : public WorkerDefaults
     node.Guard([&]()
     {
       node.ApplyOwn(entry);
-      problem.CloseEpochs();
+      task.CloseEpochs();
     });
     node.Conclude(*this);
   }
@@ -164,7 +164,7 @@ class ServerWorker : public WorkerDefaults
     }
     if (!HasVector(link) || endpoint.Waiting(link) > 1)
       return;
-    const ElemType* iterate = problem.Iterate();
+    const ElemType* iterate = task.Iterate();
     box.buffer = endpoint.Pool().Take();
     std::copy(iterate, iterate + endpoint.Elements(),
         FrameVector<ElemType>(box.buffer));
@@ -212,15 +212,15 @@ class ServerWorker : public WorkerDefaults
     node.Guard([&]()
     {
       std::copy(frame.vector, frame.vector + endpoint.Elements(),
-          problem.Gradient());
-      problem.Step(batch, scale);
-      problem.Stepped();
+          task.Gradient());
+      task.Step(batch, scale);
+      task.Stepped();
     });
   }
 
   double Distance(const ElemType* other)
   {
-    const ElemType* iterate = problem.Iterate();
+    const ElemType* iterate = task.Iterate();
     double sum = 0;
     for (size_t i = 0; i < endpoint.Elements(); ++i)
     {
@@ -230,7 +230,7 @@ class ServerWorker : public WorkerDefaults
     return std::sqrt(sum);
   }
 
-  Problem<ElemType>& problem;
+  RankTask<ElemType>& task;
   dasgd::Node<ElemType> node;
   Endpoint<ElemType>& endpoint;
   ServerOptions options;
@@ -259,7 +259,7 @@ struct ServerTraits : AlgorithmDefaults
   static constexpr bool waits = true;
 
   using Options = ServerOptions;
-  static std::string Complaint(const Options& options, const size_t ranks)
+  static std::string Validate(const Options& options, const size_t ranks)
   {
     if (options.ServerRank() >= ranks)
     {
@@ -298,10 +298,10 @@ struct ServerTraits : AlgorithmDefaults
                    const RunSettings& settings,
                    const Options& options,
                    const size_t elements,
-                   Problem<ElemType>& problem)
+                   RankTask<ElemType>& task)
   {
     return std::make_unique<ServerWorker<ElemType>>(
-        routes, options, settings.window, elements, problem);
+        routes, options, settings.window, elements, task);
   }
 
   //! Vectors that it may hold at a time.

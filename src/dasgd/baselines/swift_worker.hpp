@@ -38,16 +38,16 @@ class SwiftWorker : public WorkerDefaults
               const size_t period,
               const size_t window,
               const size_t elements,
-              Problem<ElemType>& problem) :
-      problem(problem),
+              RankTask<ElemType>& task) :
+      task(task),
       node(routes, { Neighbours::BothWays(routes), window,
-          window * mixing.Neighbours().size() + 1, true }, elements, problem),
+          window * mixing.Neighbours().size() + 1, true }, elements, task),
       endpoint(node.Endpoint()),
       mixing(mixing),
       period(period),
       // All begin at the same model.
       models(mixing.Neighbours().size(), std::vector<ElemType>(
-          problem.Iterate(), problem.Iterate() + elements)),
+          task.Iterate(), task.Iterate() + elements)),
       dirty(mixing.Neighbours().size(), false)
   {
     node.Counts().vectorBound = models.size() * (1 + 2 * window) + 1;
@@ -64,15 +64,15 @@ class SwiftWorker : public WorkerDefaults
     node.Guard([&]()
     {
       ManifestEntry entry;
-      if (problem.Compute(entry))
+      if (task.Compute(entry))
       {
-        node.Announce(entry, nullptr, problem.BatchPoints());
+        node.Announce(entry, nullptr, task.BatchPoints());
         if (now)
-          Average(problem.Iterate());
-        problem.Step(double(problem.BatchPoints()));
+          Average(task.Iterate());
+        task.Step(double(task.BatchPoints()));
         node.ApplyOwn(entry);
       }
-      problem.CloseEpochs();
+      task.CloseEpochs();
     });
     if (now)
       dirty.assign(dirty.size(), true);
@@ -100,7 +100,7 @@ class SwiftWorker : public WorkerDefaults
     if (!HasVector(link))
       return;
     box.buffer = endpoint.Pool().Take();
-    std::copy(problem.Iterate(), problem.Iterate() + endpoint.Elements(),
+    std::copy(task.Iterate(), task.Iterate() + endpoint.Elements(),
         FrameVector<ElemType>(box.buffer));
     header.elements = endpoint.Elements();
     dirty[link] = false;
@@ -123,7 +123,7 @@ class SwiftWorker : public WorkerDefaults
     }
   }
 
-  Problem<ElemType>& problem;
+  RankTask<ElemType>& task;
   dasgd::Node<ElemType> node;
   Endpoint<ElemType>& endpoint;
   Mixing mixing;
@@ -152,7 +152,7 @@ struct SwiftTraits : AlgorithmDefaults
     size_t period = 1;
   };
 
-  static std::string Complaint(const Options& options, size_t)
+  static std::string Validate(const Options& options, size_t)
   {
     return options.Period() >= 1 ? "" :
         "Period() is 0, but must be at least 1.";
@@ -166,12 +166,12 @@ struct SwiftTraits : AlgorithmDefaults
                    const RunSettings& settings,
                    const Options& options,
                    const size_t elements,
-                   Problem<ElemType>& problem)
+                   RankTask<ElemType>& task)
   {
     return std::make_unique<SwiftWorker<ElemType>>(
         routes, Mixing(settings.topology,
         routes.Ranks(), routes.Rank()), options.Period(),
-        settings.window, elements, problem);
+        settings.window, elements, task);
   }
 
   //! Vectors that it may hold at a time.

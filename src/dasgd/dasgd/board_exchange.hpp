@@ -164,7 +164,7 @@ class BoardExchange
     if (last)
     {
       if (own)
-        Look();
+        ReadLog();
       Write();
     }
     pass.Next();
@@ -222,7 +222,7 @@ class BoardExchange
   bool FactNews() const { return board.Log().Facts() > facts; }
 
   //! At the last chunk: what is the sum of?
-  void Look()
+  void ReadLog()
   {
     const BoardLog& log = board.Log();
     const std::uint64_t written = log.Records();
@@ -323,7 +323,7 @@ class BoardExchange
   //! left goes along.
   void Finish()
   {
-    sums.Emit(sums.Rest(nullptr), true);
+    sums.Emit(sums.Remainder(nullptr), true);
     endpoint.Pace().End();
   }
 

@@ -41,7 +41,7 @@ class BoardLinks
   }
 
   //! All ranks share one.
-  static BoardLinks One(const size_t ranks)
+  static BoardLinks SingleMachine(const size_t ranks)
   { return BoardLinks(std::vector<size_t>(ranks, 0)); }
 
   //! Each rank has one of its own, connected by a topology of ranks.

@@ -104,7 +104,7 @@ class Exchanging
  * it.
  *
  * @tparam WaitType Has `void Glance()`, called before each gradient,
- *     `void Turn(pass)` for a rank that waits for a chunk, and `void Rest()`
+ *     `void Turn(pass)` for a rank that waits for a chunk, and `void Idle()`
  *     for one that has nothing to do; all may throw if a rank has died.
  *     `Begin()` comes before each wait for a turn, and `Pause()` is called by a
  *     rank that is too far ahead.
@@ -145,7 +145,7 @@ void RunOnBoard(BoardWorker<ElemType>& worker,
   {
     const bool tended = others.Tend();
     watch.Lap(counts.secondsExchanging);
-    if (worker.MustLook())
+    if (worker.MustPass())
       pass();
     else if (HasWork(worker) && ahead())
     {
@@ -162,10 +162,10 @@ void RunOnBoard(BoardWorker<ElemType>& worker,
       if (worker.Due())
         pass();
     }
-    else if (!worker.MustLook() && !tended)
+    else if (!worker.MustPass() && !tended)
     {
-      wait.Rest();
-      node.Look(worker);
+      wait.Idle();
+      node.Idle(worker);
       watch.Lap(counts.secondsIdle);
       if (worker.Behind() && watch.Now() - looked > interval)
         pass();

@@ -26,10 +26,10 @@ template<typename ElemType>
 class BoardNode : public NodeBase<ElemType>
 {
  public:
-  explicit BoardNode(Problem<ElemType>& problem) :
-      NodeBase<ElemType>(problem),
-      factsOf(problem.State().Ranks(), 0),
-      termination(problem.State().Ranks())
+  explicit BoardNode(RankTask<ElemType>& task) :
+      NodeBase<ElemType>(task),
+      factsOf(task.State().Ranks(), 0),
+      termination(task.State().Ranks())
   { }
 
   //! What is to be told.
@@ -41,7 +41,7 @@ class BoardNode : public NodeBase<ElemType>
   {
     ++factsOf[fact.origin];
     ++facts;
-    termination.Receive(fact, this->problem.State().Version());
+    termination.Receive(fact, this->task.State().Version());
   }
 
   //! How many facts of each origin are known, and in all.
@@ -65,21 +65,21 @@ class BoardNode : public NodeBase<ElemType>
     if (FinalsMissing() > 0)
       untold.push_back(mine);
     else
-      termination.Receive(mine, this->problem.State().Version());
+      termination.Receive(mine, this->task.State().Version());
   }
 
   void TellFinal() override
   {
     Fact mine;
     mine.origin = Rank();
-    mine.count = this->problem.State().Version()[mine.origin];
+    mine.count = this->task.State().Version()[mine.origin];
     untold.push_back(mine);
   }
 
   bool StopKnown() const override { return this->Asked() || Stop() != nullptr; }
 
   std::uint32_t Rank() const
-  { return std::uint32_t(this->problem.State().Rank()); }
+  { return std::uint32_t(this->task.State().Rank()); }
 
   std::vector<Fact> untold;
   std::vector<size_t> factsOf;
@@ -100,14 +100,14 @@ class BoardWorker : public WorkerDefaults
 {
  public:
   BoardWorker(Board<ElemType>& board,
-              Problem<ElemType>& problem,
+              RankTask<ElemType>& task,
               const StalenessResponse& response = StalenessResponse()) :
       board(board),
-      pass(board, problem.State().Rank()),
-      problem(problem),
-      node(problem),
+      pass(board, task.State().Rank()),
+      task(task),
+      node(task),
       response(response),
-      others(problem.State().Ranks())
+      others(task.State().Ranks())
   {
     lines.reserve(block);
     // The board is not this rank's alone, but there is no other vector besides
@@ -127,7 +127,7 @@ class BoardWorker : public WorkerDefaults
     node.Guard([&]()
     {
       entry = ManifestEntry();
-      due = problem.Evaluate(entry) && problem.FormUpdate(Scale(), update,
+      due = task.Evaluate(entry) && task.FormUpdate(Scale(), update,
           factor);
     });
     if (!due)
@@ -141,7 +141,7 @@ class BoardWorker : public WorkerDefaults
   {
     posts = due;
     due = false;
-    iterate = problem.Iterate();
+    iterate = task.Iterate();
     pass.Begin();
   }
 
@@ -186,7 +186,7 @@ class BoardWorker : public WorkerDefaults
   //! done to the iterate is undone, up to rounding, where it was not posted.
   void Abandon()
   {
-    if (!pass.UnderWay() || !posts || update == problem.Gradient())
+    if (!pass.UnderWay() || !posts || update == task.Gradient())
       return;
     const size_t begin = pass.First();
     Add(iterate + begin, update + begin, board.Size().elements - begin);
@@ -194,7 +194,7 @@ class BoardWorker : public WorkerDefaults
 
   //! Is there a reason to get to the board at once: something to tell, or to be
   //! told?
-  bool MustLook() const
+  bool MustPass() const
   {
     return !node.Untold().empty() || board.Log().Facts() > node.Facts();
   }
@@ -211,7 +211,7 @@ class BoardWorker : public WorkerDefaults
     bool ahead = false;
     for (size_t i = 0; i < others.size(); ++i)
     {
-      if (i == problem.State().Rank() || node.IsFinal(i))
+      if (i == task.State().Rank() || node.IsFinal(i))
         continue;
       const std::uint64_t theirs = board.Log().GradientsOf(i);
       if (theirs != others[i].gradients)
@@ -233,7 +233,7 @@ class BoardWorker : public WorkerDefaults
     record = BoardRecord();
     if (posts)
     {
-      node.Name(entry, problem.BatchPoints());
+      node.Name(entry, task.BatchPoints());
       record.entry = entry;
       record.at = seen;
       log.Add(record);
@@ -249,7 +249,7 @@ class BoardWorker : public WorkerDefaults
     missed.clear();
     late = (written - position >= BoardLog::capacity);
     if (late)
-      missed = log.CatchUp(problem.State().Version(), node.FactsOf());
+      missed = log.CatchUp(task.State().Version(), node.FactsOf());
   }
 
   //! The iterate is the board as of what was written: count that.
@@ -293,18 +293,18 @@ class BoardWorker : public WorkerDefaults
     seen += applied.count;
     if (!applied.versioned)
       counts.staleness.Skip(applied.count);
-    if (applied.origin != problem.State().Rank())
+    if (applied.origin != task.State().Rank())
     {
       node.ApplyEntry(applied, applied.versioned ? &staleness : nullptr);
       return;
     }
     if (applied.versioned)
       counts.staleness.Add(staleness);
-    const double objective = problem.State().Apply(applied);
+    const double objective = task.State().Apply(applied);
     node.Guard([&]()
     {
-      problem.Applied(applied, objective);
-      problem.Stepped();
+      task.Applied(applied, objective);
+      task.Stepped();
     });
   }
 
@@ -321,7 +321,7 @@ class BoardWorker : public WorkerDefaults
 
   Board<ElemType>& board;
   BoardPass<ElemType> pass;
-  Problem<ElemType>& problem;
+  RankTask<ElemType>& task;
   BoardNode<ElemType> node;
   StalenessResponse response;
 

@@ -29,18 +29,18 @@ struct DasgdAlgorithm : public Asynchronous<DasgdTraits>
                   const RunSettings& settings,
                   const Options& options,
                   const size_t elements,
-                  Problem<ElemType>& problem,
+                  RankTask<ElemType>& task,
                   Outcome& outcome)
   {
     Guarded(comm, [&]()
     {
-      if (settings.board && RunOnBoards(comm, settings, elements, problem,
+      if (settings.board && RunOnBoards(comm, settings, elements, task,
           outcome))
         return;
       if (settings.overlap && comm.Size() > 1)
-        RunOnOwnBoard(comm, settings, elements, problem, outcome);
+        RunOnOwnBoard(comm, settings, elements, task, outcome);
       else
-        RunWorker(comm, settings, options, elements, problem, outcome);
+        RunWorker(comm, settings, options, elements, task, outcome);
     });
   }
 
@@ -50,11 +50,11 @@ struct DasgdAlgorithm : public Asynchronous<DasgdTraits>
   static bool RunOnBoards(const MpiCommunicator& comm,
                           const RunSettings& settings,
                           const size_t elements,
-                          Problem<ElemType>& problem,
+                          RankTask<ElemType>& task,
                           Outcome& outcome)
   {
     const BoardLinks machines = settings.machines ?
-        BoardLinks(*settings.machines) : BoardLinks::One(comm.Size());
+        BoardLinks(*settings.machines) : BoardLinks::SingleMachine(comm.Size());
     const BoardSize size = BoardSize::Of(elements, comm.Size(),
         machines.Machines() > 1);
     const MpiBoardMemory memory(comm, machines.Carrier(machines.Of(
@@ -72,7 +72,7 @@ struct DasgdAlgorithm : public Asynchronous<DasgdTraits>
       return false;
     }
     outcome.boards = machines.Machines();
-    RunOn(comm, settings, machines, size, memory.Bytes(), problem, outcome);
+    RunOn(comm, settings, machines, size, memory.Bytes(), task, outcome);
     return true;
   }
 
@@ -81,14 +81,14 @@ struct DasgdAlgorithm : public Asynchronous<DasgdTraits>
   static void RunOnOwnBoard(const MpiCommunicator& comm,
                             const RunSettings& settings,
                             const size_t elements,
-                            Problem<ElemType>& problem,
+                            RankTask<ElemType>& task,
                             Outcome& outcome)
   {
     const BoardSize size = BoardSize::Of(elements, comm.Size(), true);
     Buffer memory(Board<ElemType>::Bytes(size));
     std::memset(memory.Bytes(), 0, memory.Size());
     RunOn(comm, settings, BoardLinks::Own(comm.Size(), settings.topology), size,
-        memory.Bytes(), problem, outcome);
+        memory.Bytes(), task, outcome);
   }
 
   template<typename ElemType>
@@ -97,7 +97,7 @@ struct DasgdAlgorithm : public Asynchronous<DasgdTraits>
                     const BoardLinks& machines,
                     const BoardSize& size,
                     std::uint8_t* memory,
-                    Problem<ElemType>& problem,
+                    RankTask<ElemType>& task,
                     Outcome& outcome)
   {
     const bool carries = comm.Rank() == machines.Carrier(machines.Of(
@@ -105,10 +105,10 @@ struct DasgdAlgorithm : public Asynchronous<DasgdTraits>
     Board<ElemType> board(size, memory);
     if (carries)
     {
-      std::copy(problem.Iterate(), problem.Iterate() + size.elements,
+      std::copy(task.Iterate(), task.Iterate() + size.elements,
           board.Model());
     }
-    BoardWorker<ElemType> worker(board, problem, StalenessResponse(
+    BoardWorker<ElemType> worker(board, task, StalenessResponse(
         settings.damping, settings.lookAhead, comm.Size()));
     worker.Node().Counts().staleness = settings.staleness;
     MpiBoardWait wait(comm, settings.crowded, Name());
@@ -141,7 +141,7 @@ struct DasgdAlgorithm : public Asynchronous<DasgdTraits>
     if (machines.Machines() == 1)
     {
       // It is final when the first rank leaves.
-      outcome.counts.deviation = CopyAndCompare(problem.Iterate(),
+      outcome.counts.deviation = CopyAndCompare(task.Iterate(),
           board.Model(), size.elements);
       outcome.equal = true;
     }

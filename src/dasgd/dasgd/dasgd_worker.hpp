@@ -47,7 +47,7 @@ void CheckHasVector(const DecodedFrame<ElemType>& frame, const size_t size)
 }
 
 /**
- * One rank of DASGD.  The problem computes: iterate, gradient and policy are
+ * One rank of DASGD.  The task computes: iterate, gradient and policy are
  * its own.  The endpoint and the sums exchange.
  *
  * One thing is done after the other: Compute() puts this rank's update into the
@@ -62,19 +62,19 @@ class DasgdWorker : public WorkerDefaults
    * @param routes The routes of this rank.
    * @param window Frames under way to each neighbour.
    * @param elements Elements of the model.
-   * @param problem What to train.
+   * @param task What to train.
    * @param format How updates are written.
    * @param response How steps follow staleness.
    */
   DasgdWorker(const Routes& routes,
               const size_t window,
               const size_t elements,
-              Problem<ElemType>& problem,
+              RankTask<ElemType>& task,
               const WireFormat& format = WireFormat::Exact,
               const StalenessResponse& response = StalenessResponse()) :
-      problem(problem),
+      task(task),
       node(routes, { Neighbours::Of(routes), window,
-          DasgdBuffers(routes, window), false }, elements, problem),
+          DasgdBuffers(routes, window), false }, elements, task),
       endpoint(node.Endpoint()),
       sums(endpoint, format),
       response(response)
@@ -93,9 +93,9 @@ class DasgdWorker : public WorkerDefaults
     node.Guard([&]()
     {
       ManifestEntry entry;
-      if (problem.Evaluate(entry))
+      if (task.Evaluate(entry))
         StepAndEmit(entry);
-      problem.CloseEpochs();
+      task.CloseEpochs();
     });
     node.Conclude(*this);
   }
@@ -111,7 +111,7 @@ class DasgdWorker : public WorkerDefaults
     if (RankHistory* history = endpoint.History())
       history->Apply(from, frame.header.frameBytes, frame.manifest.Entries());
     if (frame.vector)
-      Subtract(problem.Iterate(), frame.vector, endpoint.Elements());
+      Subtract(task.Iterate(), frame.vector, endpoint.Elements());
     node.Accept(true, *this);
   }
 
@@ -124,7 +124,7 @@ class DasgdWorker : public WorkerDefaults
 
   //! What rounding has left of own updates goes out with the final count.
   void Finish()
-  { sums.Emit(sums.Rest(problem.Iterate()), true); }
+  { sums.Emit(sums.Remainder(task.Iterate()), true); }
 
   void Reserve() { sums.Reserve(); }
 
@@ -142,21 +142,21 @@ class DasgdWorker : public WorkerDefaults
   void StepAndEmit(ManifestEntry& entry)
   {
     const ElemType* update = nullptr;
-    if (!problem.TakeStep(Scale(), sums.Unused(), sums.OnlySum(), update))
+    if (!task.TakeStep(Scale(), sums.Unused(), sums.OnlySum(), update))
       return;
-    sums.Round(problem.Iterate(), update);
+    sums.Round(task.Iterate(), update);
     RecordStep();
     sums.Emit(update);
-    node.Announce(entry, VersionToSend(), problem.BatchPoints());
-    CountStep(entry);
+    node.Announce(entry, VersionToSend(), task.BatchPoints());
+    CountOwn(entry);
   }
 
   //! The version that the next own gradient was computed at, or null if it is
   //! not among those whose staleness is measured.
   const std::uint64_t* VersionToSend() const
   {
-    const VersionVector& version = problem.State().Version();
-    const size_t rank = problem.State().Rank();
+    const VersionVector& version = task.State().Version();
+    const size_t rank = task.State().Rank();
     return Manifest::Versioned(version.size(), rank, version[rank] + 1) ?
         version.data() : nullptr;
   }
@@ -178,7 +178,7 @@ class DasgdWorker : public WorkerDefaults
       history->Compute();
   }
 
-  void CountStep(const ManifestEntry& entry)
+  void CountOwn(const ManifestEntry& entry)
   {
     if (entry.versioned)
       node.Counts().staleness.Add(0);
@@ -196,7 +196,7 @@ class DasgdWorker : public WorkerDefaults
     return most;
   }
 
-  Problem<ElemType>& problem;
+  RankTask<ElemType>& task;
   dasgd::Node<ElemType> node;
   Endpoint<ElemType>& endpoint;
   UpdateSums<ElemType> sums;
@@ -216,10 +216,10 @@ struct DasgdTraits : AlgorithmDefaults
                    const RunSettings& settings,
                    const Options&,
                    const size_t elements,
-                   Problem<ElemType>& problem)
+                   RankTask<ElemType>& task)
   {
     auto worker = std::make_unique<DasgdWorker<ElemType>>(
-        routes, settings.window, elements, problem, settings.format,
+        routes, settings.window, elements, task, settings.format,
         StalenessResponse(settings.damping, settings.lookAhead,
         routes.Ranks()));
     worker->MaxLead() = settings.maxLead;

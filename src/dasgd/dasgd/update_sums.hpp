@@ -77,7 +77,7 @@ class UpdateSums
    * Make an update of this rank, which the iterate has applied, one that the
    * format can express; of the computing side.
    *
-   * @param update Stands in an outbox, or in memory of the problem, which is
+   * @param update Stands in an outbox, or in memory of the task, which is
    *     done with it; null if it was added to a sum right away.
    */
   void Round(ElemType* iterate, const ElemType* update)
@@ -90,7 +90,7 @@ class UpdateSums
    * What rounding has left of own updates, which the iterate applies now; null
    * if there is nothing.  Of the computing side.
    */
-  const ElemType* Rest(ElemType* iterate)
+  const ElemType* Remainder(ElemType* iterate)
   { return rounding.Active() ? rounding.Flush(iterate) : nullptr; }
 
   /**

@@ -146,7 +146,7 @@ class FunctionSource : public MatrixSource<typename TypesType::ElemType>
     if (mpi::Call* const call = mpi::Call::Innermost())
     {
       call->Check();
-      call->Look(false);
+      call->Answer(false);
     }
     objective = function.EvaluateWithGradient(iterate, batch.begin, gradient,
         batch.size);
@@ -198,10 +198,10 @@ class FunctionSource : public MatrixSource<typename TypesType::ElemType>
     return callbacks.CountSteps(iterate, epoch, entry, objective);
   }
 
-  void Rest() override
+  void Idle() override
   {
     if (mpi::Call* const call = mpi::Call::Innermost())
-      call->Look(true);
+      call->Answer(true);
   }
 
   bool StepTaken() override

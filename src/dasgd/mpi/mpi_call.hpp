@@ -115,7 +115,7 @@ class Call
    *
    * @param idle Is this rank waiting for others, or about to compute?
    */
-  void Look(const bool idle);
+  void Answer(const bool idle);
 
   //! Gradients of other ranks have been applied.
   void Move() { ++changes; }

@@ -423,7 +423,7 @@ DASGD_INLINE void Call::Receive()
       [](const Other& other) { return other.asked != 0; });
 }
 
-DASGD_INLINE void Call::Look(const bool idle)
+DASGD_INLINE void Call::Answer(const bool idle)
 {
   if (!comm)
     return;

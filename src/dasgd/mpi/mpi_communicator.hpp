@@ -63,7 +63,7 @@ class MpiCommunicator
    * left throw RankLost, which names who died.
    */
   template<typename ActionType>
-  auto Whole(ActionType&& action) -> decltype(action())
+  auto RunTogether(ActionType&& action) -> decltype(action())
   {
     if (!tolerant)
       return action();
@@ -186,7 +186,7 @@ class MpiCommunicator
 
   void ReadRankAndSize();
 
-  //! Within a handler: the end of Whole() if its action has thrown.
+  //! Within a handler: the end of RunTogether() if its action has thrown.
   [[noreturn]] void FailTogether() const;
 
   //! How far a rank is when it agrees with the others.

@@ -152,7 +152,7 @@ DASGD_INLINE void MpiCommunicator::Await(MPI_Request& request,
     {
       backoff.Wait();
       if (call)
-        call->Look(true);
+        call->Answer(true);
       ThrowIfRankDied();
       mpi::Check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
     }

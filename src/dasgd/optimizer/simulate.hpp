@@ -86,7 +86,7 @@ typename IterateType::elem_type SimulateWith(
         function));
     points.push_back(wrapped.back()->NumFunctions());
   }
-  simulate::Refuse(simulate::Complaint(machine, points, callbacks.size(),
+  simulate::Refuse(simulate::Validate(machine, points, callbacks.size(),
       settings.Data()));
   std::vector<typename TypesType::MatType> iterates(functions.size(), iterate);
   if constexpr (NeedsEpoch<OptimizerType>::value)

@@ -28,7 +28,7 @@ inline void Refuse(const std::string& complaint)
 }
 
 //! What is wrong with the machine, or with what runs on it.
-inline std::string Complaint(const SimMachine& machine,
+inline std::string Validate(const SimMachine& machine,
                              const std::vector<size_t>& points,
                              const size_t callbacks,
                              const Data data)

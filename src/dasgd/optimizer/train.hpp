@@ -44,7 +44,7 @@ typename MatType::elem_type Train(
   TypesType::Check();
   MpiCommunicator comm(settings.Communicator(), MpiCommunicator::ForTraining());
   const mpi::UnderWay underWay;
-  return comm.Whole([&]()
+  return comm.RunTogether([&]()
   {
     // Alone ens::SGD's shuffles are part of the program's random numbers.
     const KeepRandomNumbers keep(comm.Size() > 1 ||

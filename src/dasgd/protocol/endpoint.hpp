@@ -83,7 +83,11 @@ class Endpoint
   void SetMachines(const std::vector<size_t>& machines);
 
   //! All others are on other machines.
-  void AllBetween() { between.assign(between.size(), true); }
+  void AllBetween()
+  {
+    for (Link& link : links)
+      link.between = true;
+  }
 
   //! Make room for the largest manifests that there can be, so that nothing is
   //! allocated on the way.
@@ -175,7 +179,7 @@ class Endpoint
   Outbox& Box(const size_t channel) { return boxes[channel]; }
   const Outbox& Box(const size_t channel) const { return boxes[channel]; }
   //! Outboxes of a link that have something to send.
-  size_t Waiting(const size_t link) const { return waiting[link]; }
+  size_t Waiting(const size_t link) const { return links[link].waiting; }
 
   //! A link is an index into the first of these.
   const std::vector<size_t>& SendTo() const { return neighbours.sendTo; }
@@ -209,8 +213,8 @@ class Endpoint
         [&](const size_t channel)
     {
       const size_t link = linkOf[channel];
-      return Due(link) && transport.CanSend(link) && (!between[link] ||
-          room > 0);
+      return Due(link) && transport.CanSend(link) &&
+          (!links[link].between || room > 0);
     });
   }
 
@@ -219,7 +223,7 @@ class Endpoint
   void LimitBetween(const size_t frames)
   {
     mostBetween = frames;
-    nextLink = LinkTo(routes.Rank()) % std::max<size_t>(1, between.size());
+    nextLink = LinkTo(routes.Rank()) % std::max<size_t>(1, links.size());
   }
 
   //! Decides how long frames wait for more gradients; facts do not.
@@ -231,6 +235,25 @@ class Endpoint
   RankHistory* History() { return history; }
 
  private:
+  //! What waits for one neighbour.
+  struct Link
+  {
+    //! Its outboxes, how many of them have something to send, and the one whose
+    //! turn is next.
+    std::vector<size_t> boxes;
+    size_t waiting = 0;
+    size_t turn = 0;
+    //! Gradients that wait to be announced, and does a fact wait?
+    size_t held = 0;
+    bool urgent = false;
+    //! Does what waits do so because of the pace?
+    bool paced = false;
+    //! Has the last frame been sent?
+    bool lastSent = false;
+    //! Does it lead to another machine?
+    bool between = false;
+  };
+
   //! The class of frames on links that no route takes: they carry no manifests.
   static constexpr std::uint32_t noRoute = 0xffffffff;
 
@@ -248,7 +271,8 @@ class Endpoint
    */
   bool HasUrgent(const size_t link) const
   {
-    return waiting[link] > 0 && (!lazy || urgent[link] || held[link] >= 16);
+    const Link& l = links[link];
+    return l.waiting > 0 && (!lazy || l.urgent || l.held >= 16);
   }
 
   std::uint32_t ClassOf(const size_t box) const
@@ -260,7 +284,7 @@ class Endpoint
   //! May what waits be sent, all of it, or is it to wait for more?
   bool Due(const size_t link) const
   {
-    return urgent[link] || complete || pace.Due(link, announced);
+    return links[link].urgent || complete || pace.Due(link, announced);
   }
 
   bool Limited() const
@@ -271,13 +295,17 @@ class Endpoint
   size_t RoomBetween(TransportType& transport) const
   {
     size_t room = mostBetween;
-    for (size_t link = 0; link < between.size() && Limited() && room > 0; ++link)
-      room -= (between[link] && !transport.CanSend(link));
+    for (size_t link = 0; link < links.size() && Limited() && room > 0; ++link)
+      room -= (links[link].between && !transport.CanSend(link));
     return room;
   }
 
   //! The next outbox of a link, in turn, that has something.
-  size_t NextBox(size_t link);
+  size_t NextBox(Link& link);
+
+  //! Hand the next outbox of a link to the transport.
+  template<typename TransportType, typename VectorsType>
+  void SendNext(size_t link, TransportType& transport, VectorsType& vectors);
 
   const dasgd::Routes& routes;
   Neighbours neighbours;
@@ -291,19 +319,9 @@ class Endpoint
   std::vector<Outbox> boxes;
   //! Per outbox, its link.
   std::vector<size_t> linkOf;
-  //! Per link: its outboxes, how many of them have something to send, and the
-  //! one whose turn is next.
-  std::vector<std::vector<size_t>> boxesOf;
-  std::vector<size_t> waiting;
-  std::vector<size_t> turn;
-  //! Per link: gradients that wait to be announced, and whether a fact waits.
-  std::vector<size_t> held;
-  std::vector<bool> urgent;
-  std::vector<bool> lastSent;
-  //! Per link: does what waits do so because of the pace?
-  std::vector<bool> paced;
-  //! Per link: does it lead to another machine?
-  std::vector<bool> between;
+  //! By their numbers in SendTo().
+  std::vector<Link> links;
+  //! Frames to other machines that may be under way at a time.
   size_t mostBetween = std::numeric_limits<size_t>::max();
   //! The link whose turn is next.
   size_t nextLink = 0;

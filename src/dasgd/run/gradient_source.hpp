@@ -114,7 +114,7 @@ class GradientSource
   virtual void BetweenSteps() = 0;
 
   //! This rank waits for others.
-  virtual void Rest() { }
+  virtual void Idle() { }
 
   //! The signal that asks this rank to stop, or 0.
   virtual int Signal() = 0;

@@ -293,7 +293,7 @@ class BoardSimulation
       seat.left = true;
       Note(rank, 3);
     }
-    else if (worker.MustLook())
+    else if (worker.MustPass())
       BeginPass(rank);
     else if (HasWork(worker))
     {
@@ -302,12 +302,12 @@ class BoardSimulation
           1 - machine.computeSpread, 1 + machine.computeSpread);
       clock.After(seconds, [this, rank, seconds]() { Computed(rank, seconds); });
     }
-    else if (worker.MustLook() || worker.Behind())
+    else if (worker.MustPass() || worker.Behind())
       BeginPass(rank);
     else
     {
-      worker.Node().Look(worker);
-      if (worker.MustLook())
+      worker.Node().Idle(worker);
+      if (worker.MustPass())
       {
         BeginPass(rank);
         return;
@@ -402,7 +402,7 @@ class BoardSimulation
         { Touch(i, seconds); });
       }
       else if (seat.resting && (seat.worker->Behind() ||
-          seat.worker->MustLook()))
+          seat.worker->MustPass()))
         Resume(i);
     }
     if (host.blocked && !host.halted && host.exchange->Pass().Turn())

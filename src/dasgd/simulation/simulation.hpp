@@ -229,7 +229,7 @@ class Simulation
     if (action == Action::Pause)
       WakeAfterPause(rank);
     // In this order: what it notices now wakes it.
-    Rest(rank, seat.driver->MayLeave(*seat.port));
+    Sleep(rank, seat.driver->MayLeave(*seat.port));
     seat.port->SetAttentive(true);
   }
 
@@ -292,7 +292,7 @@ class Simulation
   }
 
   //! There is nothing to do: leave, or wait.
-  void Rest(const size_t rank, const bool leave)
+  void Sleep(const size_t rank, const bool leave)
   {
     Seat& seat = seats[rank];
     seat.left = leave;

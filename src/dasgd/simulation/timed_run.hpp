@@ -98,12 +98,12 @@ class TimedRanks
 
   size_t Size() const { return problems.size(); }
   //! What a rank trains.
-  Problem<double>& operator[](const size_t rank) { return problems[rank]; }
+  RankTask<double>& operator[](const size_t rank) { return problems[rank]; }
 
  private:
   std::deque<TimedSource> sources;
   std::deque<RunState<double>> states;
-  std::deque<Problem<double>> problems;
+  std::deque<RankTask<double>> problems;
 };
 
 //! All ranks of a simulated training, and what they have done up to some moment.

@@ -13,7 +13,9 @@
 #include "../core/vector_ops.hpp"
 #include "../checkpoint/checksum.hpp"
 #include "common_settings.hpp"
+#include "describe.hpp"
 #include "handshake.hpp"
+#include "training_source.hpp"
 
 #include <algorithm>
 
@@ -69,6 +71,45 @@ Topology PlaceTopology(const MpiCommunicator& comm,
                        const std::vector<size_t>& machines,
                        const std::string& name,
                        const Topology& chosen);
+
+/**
+ * Compare with all other ranks; throws on all of them if something is off.
+ *
+ * @param points That this rank holds.
+ * @param failure What the user's code has thrown on this rank.
+ * @param problem What else went wrong on it before.
+ */
+template<typename AlgorithmType, typename ElemType>
+Agreed ShakeHands(const MpiCommunicator& comm,
+                  const CommonSettings& settings,
+                  const typename AlgorithmType::Options& options,
+                  const Topology& topology,
+                  TrainingSource<ElemType>& source,
+                  const size_t points,
+                  const std::string& failure,
+                  const std::string& problem)
+{
+  Handshake handshake;
+  RequireCommon(settings, AlgorithmType::Name(), source.Rows(), source.Cols(),
+      points, handshake);
+  handshake.Require("the element type", TypeName<ElemType>());
+  source.Require(handshake);
+  AlgorithmType::Traits::Agree(options, handshake);
+  if (comm.Call())
+    handshake.Misuse(comm.Call()->Problem());
+  handshake.Failure(failure);
+  handshake.Problem(problem);
+  handshake.Problem(Validate<AlgorithmType>(settings, source.Steps(), options,
+      topology, comm.Size(), comm.Rank(), source.Elements() * sizeof(ElemType),
+      points));
+  Agreed agreed = FinishHandshake(comm, settings, AlgorithmType::Name(), points,
+      handshake);
+  // From rank 0's own random numbers: a program that seeds them gets the same
+  // order each time.
+  if (comm.Size() > 1 && settings.Shuffle() && agreed.seed == 0)
+    agreed.seed = comm.Gather(source.DrawSeed()).front();
+  return agreed;
+}
 
 //! Rank 0's iterate becomes everyone's.  Most programs begin with the same one on
 //! all ranks; then it is only compared, by its checksum.

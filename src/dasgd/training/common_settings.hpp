@@ -237,7 +237,7 @@ class CommonSettings
    * @param plain Is the update policy the paper's?
    * @param policy Its name.
    */
-  std::string Complaint(bool plain, const std::string& policy) const;
+  std::string Validate(bool plain, const std::string& policy) const;
 
  protected:
   //! The parameters of ens::SGD.

@@ -16,7 +16,7 @@
 
 namespace dasgd {
 
-DASGD_INLINE std::string CommonSettings::Complaint(
+DASGD_INLINE std::string CommonSettings::Validate(
     const bool plain,
     const std::string& policy) const
 {
@@ -73,7 +73,7 @@ DASGD_INLINE std::string CommonSettings::Complaint(
     return "CheckpointEvery() is " + number(checkpointEvery) + ", but must "
         "be at least 0 seconds.";
   }
-  return format.Complaint();
+  return format.Validate();
 }
 
 } // namespace dasgd

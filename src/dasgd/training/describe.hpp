@@ -175,7 +175,7 @@ Report Describe(
 
 //! What is wrong with a rank's settings, or nothing.
 template<typename AlgorithmType>
-std::string Complaint(
+std::string Validate(
     const CommonSettings& settings,
     const StepDescription& steps,
     const typename AlgorithmType::Options& options,
@@ -185,7 +185,7 @@ std::string Complaint(
     const size_t vectorBytes,
     const size_t points)
 {
-  const std::string complaint = settings.Complaint(steps.plain,
+  const std::string complaint = settings.Validate(steps.plain,
       steps.updatePolicy);
   if (!complaint.empty())
     return complaint;
@@ -262,7 +262,7 @@ std::string Complaint(
   RankHistory log(1);
   run.history = settings.RecordHistory() ? &log : nullptr;
   run.checkpoint = !settings.CheckpointFile().empty();
-  return AlgorithmType::Complaint(run, options, ranks, rank, vectorBytes);
+  return AlgorithmType::Validate(run, options, ranks, rank, vectorBytes);
 }
 
 //! Which ranks compute gradients?

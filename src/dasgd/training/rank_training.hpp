@@ -8,7 +8,7 @@
 #ifndef DASGD_TRAINING_RANK_TRAINING_HPP
 #define DASGD_TRAINING_RANK_TRAINING_HPP
 
-#include "../run/problem.hpp"
+#include "../run/rank_task.hpp"
 #include "training_source.hpp"
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace dasgd {
 
-//! The state of the run and the problem of one rank: Optimize() has one of it,
+//! The state of the run and the task of one rank: Optimize() has one of it,
 //! Simulate() one for each rank.
 template<typename ElemType>
 class RankTraining
@@ -33,9 +33,9 @@ class RankTraining
              const std::vector<bool>& computing,
              const RunLimits& limits)
   {
-    problem.reset();
+    task.reset();
     state.emplace(start, rank, computing, limits);
-    problem.emplace(*state, source);
+    task.emplace(*state, source);
   }
 
   //! The same for a rank that goes on after others have died.
@@ -56,7 +56,7 @@ class RankTraining
 
   TrainingSource<ElemType>& source;
   std::optional<RunState<ElemType>> state;
-  std::optional<Problem<ElemType>> problem;
+  std::optional<RankTask<ElemType>> task;
 };
 
 } // namespace dasgd

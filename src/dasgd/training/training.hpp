@@ -10,12 +10,12 @@
 
 #include "../core/stop_signals.hpp"
 #include "../run/recovery.hpp"
+#include "agreement.hpp"
 #include "auto_step.hpp"
 #include "../core/blas_threads.hpp"
 #include "find_checkpoint.hpp"
 #include "gather_history.hpp"
 #include "rank_training.hpp"
-#include "shake_hands.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -386,7 +386,7 @@ void Training<AlgorithmType, ElemType>::Run()
   outcome.counts.staleness = run.staleness;
   try
   {
-    AlgorithmType::Run(comm, run, options, elements, *rank.problem, outcome);
+    AlgorithmType::Run(comm, run, options, elements, *rank.task, outcome);
   }
   catch (...)
   {

@@ -98,7 +98,7 @@ class MpiBoardWait
   }
 
   //! There is nothing to do.
-  void Rest()
+  void Idle()
   {
     backoff.Wait();
     LookForDeaths();

@@ -1,13 +1,13 @@
 /**
- * @file problem.hpp
+ * @file task.hpp
  *
- * A problem as the algorithms see it: the state of the run together with what
+ * A task as the algorithms see it: the state of the run together with what
  * computes gradients.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_RUN_PROBLEM_HPP
-#define DASGD_RUN_PROBLEM_HPP
+#ifndef DASGD_RUN_RANK_TASK_HPP
+#define DASGD_RUN_RANK_TASK_HPP
 
 #include "../core/stop_signals.hpp"
 #include "../core/vector_ops.hpp"
@@ -17,14 +17,14 @@
 namespace dasgd {
 
 /**
- * The problem of one rank.  It decides what is counted, judged and asked for,
+ * The task of one rank.  It decides what is counted, judged and asked for,
  * and when; all that belongs to the user is done by the source.
  */
 template<typename ElemType>
-class Problem
+class RankTask
 {
  public:
-  Problem(RunState<ElemType>& state, GradientSource<ElemType>& source) :
+  RankTask(RunState<ElemType>& state, GradientSource<ElemType>& source) :
       state(state), source(source) { }
 
   RunState<ElemType>& State() { return state; }
@@ -153,7 +153,7 @@ class Problem
   }
 
   //! This rank waits for others.
-  void Rest() { source.Rest(); }
+  void Idle() { source.Idle(); }
 
   //! Has a signal come that asks this rank to stop?  Then so does its verdict.
   bool LookForSignal()
