@@ -65,7 +65,7 @@ struct ThreadWait
   void Glance() { }
   void Begin() { }
   void Pause() { std::this_thread::yield(); }
-  void Rest() { std::this_thread::yield(); }
+  void Idle() { std::this_thread::yield(); }
   template<typename PassType>
   void Turn(PassType&) { std::this_thread::yield(); }
 };
