@@ -13,14 +13,14 @@
 
 #include <mlpack/core/util/mlpack_main.hpp>
 
-#include <common/classifier.hpp>
-#include <common/data_params.hpp>
-#include <common/dataset.hpp>
-#include <common/optimizer_params.hpp>
-#include <common/train.hpp>
+#include <data/data_params.hpp>
+#include <data/dataset.hpp>
 #include <ffn/points.hpp>
 #include <ranks/failure.hpp>
 #include <ranks/ranks.hpp>
+#include <training/classifier.hpp>
+#include <training/optimizer_params.hpp>
+#include <training/train.hpp>
 
 using namespace mlpack;
 using namespace mlpack::util;

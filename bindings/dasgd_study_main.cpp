@@ -10,23 +10,23 @@
 
 #include <mlpack/core/util/mlpack_main.hpp>
 
-#include <common/load.hpp>
-#include <common/suggest.hpp>
+#include <data/load.hpp>
+#include <terminal/suggest.hpp>
 #include <dasgd/core/topology.hpp>
 #include <dasgd/core/whole_file.hpp>
 #include <ffn/layers.hpp>
-#include <ranks/launch.hpp>
+#include <launcher/launch.hpp>
+#include <launcher/spawn.hpp>
+#include <problems/data_options.hpp>
+#include <problems/read_data.hpp>
+#include <problems/tasks.hpp>
 #include <ranks/ranks.hpp>
-#include <ranks/spawn.hpp>
 #include <study/data.hpp>
-#include <study/data_options.hpp>
-#include <study/process.hpp>
-#include <study/read_data.hpp>
-#include <study/run.hpp>
-#include <study/same_file.hpp>
 #include <study/page.hpp>
+#include <study/process.hpp>
+#include <study/run.hpp>
+#include <study/result_files.hpp>
 #include <study/study.hpp>
-#include <study/tasks.hpp>
 
 #include <ctime>
 #include <filesystem>
@@ -494,7 +494,7 @@ static void CheckOutputs(const study::Settings& settings,
   {
     const std::string given = PRINT_PARAM_STRING(input.option) + " (" +
         input.path + ")";
-    if (study::SameFile(settings.reportFile, input.path))
+    if (cli::SameFile(settings.reportFile, input.path))
     {
       Refuse("report_file", settings.reportFile, "it is the same file as " +
           given + ", which would be overwritten; choose another name for the "
@@ -502,7 +502,7 @@ static void CheckOutputs(const study::Settings& settings,
     }
     for (const std::string& path : results)
     {
-      if (study::SameFile(path, input.path))
+      if (cli::SameFile(path, input.path))
       {
         Refuse("results_dir", settings.resultsDir, "its file '" + path + "' is "
             "the same as " + given + ", which the study reads; choose another "

@@ -8,7 +8,7 @@
 #ifndef DASGD_BINDINGS_DATA_TABLE_HPP
 #define DASGD_BINDINGS_DATA_TABLE_HPP
 
-#include <common/number.hpp>
+#include "number.hpp"
 
 #include <armadillo>
 

@@ -5,9 +5,9 @@
  */
 #include "points.hpp"
 
-#include <common/labels.hpp>
-#include <common/load.hpp>
 #include <data/idx_file.hpp>
+#include <data/labels.hpp>
+#include <data/load.hpp>
 #include <ranks/ranks.hpp>
 
 #include <cmath>

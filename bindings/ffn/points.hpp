@@ -8,7 +8,7 @@
 #ifndef DASGD_BINDINGS_FFN_POINTS_HPP
 #define DASGD_BINDINGS_FFN_POINTS_HPP
 
-#include <ffn/layers.hpp>
+#include "layers.hpp"
 
 #include <armadillo>
 

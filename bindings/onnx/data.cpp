@@ -5,9 +5,9 @@
  */
 #include "data.hpp"
 
-#include <common/labels.hpp>
-#include <common/load.hpp>
 #include <data/idx_file.hpp>
+#include <data/labels.hpp>
+#include <data/load.hpp>
 #include <data/npy_file.hpp>
 #include <ffn/points.hpp>
 #include <ranks/ranks.hpp>

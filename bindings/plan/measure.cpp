@@ -8,7 +8,7 @@
 #include <dasgd/algorithms/board_run.hpp>
 #include <dasgd/core/vector_ops.hpp>
 #include <dasgd/plan/timed_run.hpp>
-#include <ranks/launch.hpp>
+#include <launcher/launch.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -6,9 +6,9 @@
 #include "page.hpp"
 
 #include <dasgd/core/whole_file.hpp>
-#include <study/filled_page.hpp>
-#include <study/page_json.hpp>
-#include <study/text.hpp>
+#include <data/text.hpp>
+#include <page/filled_page.hpp>
+#include <page/page_json.hpp>
 
 #include <algorithm>
 #include <cmath>

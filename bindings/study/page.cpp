@@ -5,13 +5,13 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include "curve.hpp"
-#include "filled_page.hpp"
 #include "page.hpp"
-#include "page_json.hpp"
+#include "curve.hpp"
 #include "standing.hpp"
 
-#include <ranks/launch.hpp>
+#include <launcher/launch.hpp>
+#include <page/filled_page.hpp>
+#include <page/page_json.hpp>
 
 #include <ctime>
 #include <filesystem>

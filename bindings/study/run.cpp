@@ -5,12 +5,13 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
+#include "run.hpp"
 #include "curve.hpp"
 #include "plan.hpp"
-#include "run.hpp"
-#include "simulated.hpp"
 #include "slowed.hpp"
 #include "watch.hpp"
+
+#include <problems/simulated.hpp>
 
 #include <dasgd.hpp>
 #include <dasgd/optimizer/simulate.hpp>

@@ -11,7 +11,7 @@
 #include "process.hpp"
 #include "standing.hpp"
 
-#include <ranks/launch.hpp>
+#include <launcher/launch.hpp>
 #include <ranks/ranks.hpp>
 
 #include <chrono>
