@@ -19,7 +19,6 @@
 #include <onnx/table.hpp>
 #include <ranks/failure.hpp>
 #include <ranks/ranks.hpp>
-#include <training/classifier.hpp>
 #include <training/confusion.hpp>
 #include <training/optimizer_params.hpp>
 #include <training/train.hpp>

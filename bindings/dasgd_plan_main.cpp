@@ -262,7 +262,7 @@ static Settings SettingsOf(util::Params& params)
     for (const std::string input : { "training_file", "labels_file",
         "test_file", "test_labels_file", "hostfile" })
     {
-      if (!path.empty() && params.Has(input) && cli::SameFile(path,
+      if (!path.empty() && params.Has(input) && dasgd::cli::SameFile(path,
           params.Get<std::string>(input)))
       {
         Refuse(name, path, "it is the same file as " +

@@ -494,7 +494,7 @@ static void CheckOutputs(const study::Settings& settings,
   {
     const std::string given = PRINT_PARAM_STRING(input.option) + " (" +
         input.path + ")";
-    if (cli::SameFile(settings.reportFile, input.path))
+    if (dasgd::cli::SameFile(settings.reportFile, input.path))
     {
       Refuse("report_file", settings.reportFile, "it is the same file as " +
           given + ", which would be overwritten; choose another name for the "
@@ -502,7 +502,7 @@ static void CheckOutputs(const study::Settings& settings,
     }
     for (const std::string& path : results)
     {
-      if (cli::SameFile(path, input.path))
+      if (dasgd::cli::SameFile(path, input.path))
       {
         Refuse("results_dir", settings.resultsDir, "its file '" + path + "' is "
             "the same as " + given + ", which the study reads; choose another "

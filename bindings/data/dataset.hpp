@@ -11,13 +11,12 @@
 
 #include "table.hpp"
 
-#include <training/train.hpp>
-
 #include <armadillo>
 
-#include <set>
 #include <string>
 #include <vector>
+
+namespace mlpack { namespace util { class Params; } }
 
 namespace dasgd {
 namespace cli {
@@ -78,11 +77,18 @@ Dataset ReadDataset(mlpack::util::Params& params,
                     const DataNames& names,
                     const bool training);
 
-/**
- * The training data.  Its names are added to those of the model, or must be the
- * same.  Collective; if the data of one rank is wrong, all throw.
- */
-Dataset TrainingData(mlpack::util::Params& params, DataNames& names);
+//! The name of a file that is to be read, which must exist.
+//! @param sharded Does '{rank}' in it stand for the number of this rank?
+std::string ExistingFile(mlpack::util::Params& params,
+                         const std::string& option,
+                         const bool sharded);
+
+//! Make points of a table, in the order of the columns of a model; words become
+//! rows of 0 and 1.
+void MakePoints(Dataset& data, const DataNames& names);
+
+//! The words that any rank has, in one order on all.  Collective.
+void UniteWords(std::vector<std::string>& words);
 
 /**
  * Give labels the numbers of classes, on all ranks alike.  Whole numbers that
@@ -96,89 +102,9 @@ void NumberLabels(Dataset& data,
                   const size_t most,
                   const std::string& remedy);
 
-/**
- * Test data.
- *
- * @param dimensions Of the model.
- */
-Dataset TestData(mlpack::util::Params& params,
-                 const DataNames& names,
-                 const size_t dimensions);
-
-//! The names of the model that is the input, if there is one.
-DataNames InputNames(mlpack::util::Params& params, const arma::mat& parameters);
-
-//! Write names beside the model that is the output, if it has any; only the rank
-//! that writes does so.
-void SaveNames(mlpack::util::Params& params,
-               const DataNames& names,
-               const arma::mat& parameters);
-
-/**
- * Train a model with data.
- *
- * @param scales What to say of its columns if that fails; may be empty.
- * @param tags What a checkpoint is tied to besides options and data.
- */
-Trained Train(mlpack::util::Params& params,
-              const Dataset& data,
-              const size_t seed,
-              const Batch kind,
-              const std::string& scales,
-              const Tags& tags,
-              const std::function<void(Captured)>& train);
-
-/**
- * With labels of the test points, print how many predictions are right; and hand
- * predictions to the file that is asked for.
- *
- * @param classes What the model may predict.
- * @return The part that is right, from 0 to 1; not a number without labels.
- */
-double Predicted(mlpack::util::Params& params,
-                 const Dataset& test,
-                 const DataNames& names,
-                 arma::Row<size_t> predictions,
-                 const std::set<size_t>& classes);
-
-/**
- * With --standardize, columns of mean 0 and deviation 1, and models that hold
- * for data as it was before.
- */
-class Standardizer
-{
- public:
-  /**
-   * Standardize points, if that is asked for; otherwise warn if it should be.
-   * Collective.
-   *
-   * @param centre Has the model an intercept that can make up for the mean?
-   */
-  Standardizer(mlpack::util::Params& params,
-               Dataset& data,
-               const DataNames& names,
-               const bool centre);
-
-  bool Used() const { return !deviation.empty(); }
-
-  //! Columns whose scales differ, for messages; empty if they do not.
-  const std::string& Scales() const { return scales; }
-
-  /**
-   * Make a model of standardized points of one of points as they were.
-   *
-   * @param weights One row for each class, one column for each dimension.
-   * @param intercept One for each class; left as it is without means.
-   */
-  void Enter(arma::mat& weights, arma::vec& intercept) const;
-
-  //! The other way.
-  void Leave(arma::mat& weights, arma::vec& intercept) const;
-
- private:
-  arma::rowvec mean, deviation;
-  std::string scales;
-};
+//! The same for test data: what no class of the model is gets numbers that
+//! follow those of classes.
+void NumberTestLabels(Dataset& data, const DataNames& names);
 
 } // namespace cli
 } // namespace dasgd

@@ -13,6 +13,14 @@
 namespace dasgd {
 namespace cli {
 
+std::set<size_t> FirstNumbers(const size_t count)
+{
+  std::set<size_t> numbers;
+  for (size_t i = 0; i < count; ++i)
+    numbers.insert(numbers.end(), i);
+  return numbers;
+}
+
 double Accuracy(const arma::Row<size_t>& predictions,
                 const arma::Row<size_t>& labels)
 {

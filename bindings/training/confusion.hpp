@@ -17,6 +17,9 @@
 namespace dasgd {
 namespace cli {
 
+//! The numbers from 0 on, so many.
+std::set<size_t> FirstNumbers(const size_t count);
+
 //! The part of predictions that are right, from 0 to 1.
 double Accuracy(const arma::Row<size_t>& predictions,
                 const arma::Row<size_t>& labels);
