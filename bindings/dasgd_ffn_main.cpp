@@ -14,7 +14,6 @@
 #include <mlpack/core/util/mlpack_main.hpp>
 
 #include <data/data_params.hpp>
-#include <ffn/points.hpp>
 #include <ranks/failure.hpp>
 #include <training/classifier.hpp>
 #include <training/confusion.hpp>
@@ -100,7 +99,7 @@ static Network* MakeNetwork(util::Params& params, const dasgd::ffn::Shape& shape
   const std::string name = params.Has("layers_file") ? "layers_file" : "layers";
   std::string text = params.Get<std::string>(name);
   if (name == "layers_file")
-    text = dasgd::ffn::ReadText(text, PRINT_PARAM_STRING(name));
+    text = dasgd::cli::InputFile(text, PRINT_PARAM_STRING(name), false).Text();
   try
   {
     const auto layers = dasgd::ffn::ParseLayers(text);
@@ -208,8 +207,9 @@ class NetworkClassifier : public dasgd::cli::Classifier
     dasgd::cli::Tags tags = Classifier::CheckpointTags(continues);
     if (params.Has("layers_file"))
     {
-      tags.emplace_back("the layers in --layers_file", dasgd::ffn::ReadText(
-          params.Get<std::string>("layers_file"), ""));
+      tags.emplace_back("the layers in --layers_file",
+          dasgd::cli::InputFile(params.Get<std::string>("layers_file"), "",
+          false).Text());
     }
     return tags;
   }

@@ -173,27 +173,6 @@ void HandleMissing(mlpack::util::Params& params,
     data.labels = arma::Row<size_t>(data.labels.cols(keep));
 }
 
-//! Do something with a file; what goes wrong is told with the parameter.
-template<typename ActionType>
-void Reading(const std::string& path,
-             const std::string& name,
-             ActionType&& action)
-{
-  try
-  {
-    action();
-  }
-  catch (const std::bad_alloc&)
-  {
-    throw;
-  }
-  catch (const std::exception& e)
-  {
-    throw std::invalid_argument("Loading from '" + path + "', given with " +
-        name + ", failed; " + e.what() + "!");
-  }
-}
-
 //! Labels in a file of their own, one in each line or all in one.
 Table LoadLabels(const std::string& path, const size_t points)
 {
@@ -224,25 +203,63 @@ Table LoadLabels(const std::string& path, const size_t points)
   return table;
 }
 
+//! Read a table, whose labels may be a column of it.
+//! @return Their values; empty if there are none.
+arma::rowvec ReadTable(mlpack::util::Params& params,
+                       const InputFile& file,
+                       const DataNames& names,
+                       const bool training,
+                       const bool labelsFile,
+                       Dataset& data)
+{
+  size_t at = NoColumn;
+  Table& table = data.table;
+  table = LoadTable(file.path, [&](const std::vector<std::string>& columns)
+  {
+    return at = labelsFile ? NoColumn : ChooseLabels(params, names, training,
+        columns);
+  });
+  if (at == NoColumn)
+    return { };
+  if (training && table.columns.size() < 2)
+  {
+    throw std::runtime_error("it has 1 column, so that there are either no "
+        "labels or no points; give labels in a file of their own");
+  }
+  const TableColumn column = table.columns[at];
+  data.labelColumn = at;
+  data.labelName = column.name;
+  const arma::rowvec values = table.values.row(at);
+  table.values.shed_row(at);
+  table.columns.erase(table.columns.begin() + std::ptrdiff_t(at));
+  TakeLabels(data, column, values);
+  return values;
+}
+
+//! Refuse columns that name points and are no kinds of them.
+void CheckWordCounts(const Dataset& data, const std::string& path)
+{
+  for (size_t i = 0; i < data.table.columns.size(); ++i)
+  {
+    const std::vector<std::string>& words = data.table.columns[i].words;
+    if (words.size() > MostWords)
+    {
+      throw std::invalid_argument("In '" + path + "', given with " +
+          data.pointsName + ", " + ColumnText(data.table.columns, i) +
+          " holds " + std::to_string(words.size()) + " different words, such "
+          "as '" + words[0] + "'; take it out!");
+    }
+  }
+}
+
 } // namespace
 
-std::string ExistingFile(mlpack::util::Params& params,
-                         const std::string& option,
-                         const bool sharded)
+InputFile FileOf(mlpack::util::Params& params,
+                 const std::string& option,
+                 const bool training)
 {
-  std::string path = params.Get<std::string>(option);
-  const size_t at = path.find("{rank}");
-  if (sharded && at != std::string::npos)
-    path.replace(at, 6, std::to_string(Rank()));
-  const std::string reason = ReadProblem(path);
-  if (!reason.empty())
-  {
-    throw std::invalid_argument("Cannot open file '" + path + "', given with " +
-        OptionText(params, option) + ": " + reason + "; " + (at ==
-        std::string::npos || sharded ? "check the name!" : "is --sharded "
-        "missing?"));
-  }
-  return path;
+  return InputFile(params.Get<std::string>(option), OptionText(params, option),
+      training && params.Has("sharded"));
 }
 
 Dataset ReadDataset(mlpack::util::Params& params,
@@ -252,52 +269,32 @@ Dataset ReadDataset(mlpack::util::Params& params,
                     const bool training)
 {
   Dataset data;
-  data.pointsName = OptionText(params, points);
-  const bool labelsFile = !labels.empty() && params.Has(labels);
-  data.labelsName = labelsFile ? OptionText(params, labels) : data.pointsName;
-  const bool sharded = training && params.Has("sharded");
-  const std::string path = ExistingFile(params, points, sharded);
-  const bool idx = IsIdxFile(path);
+  const InputFile file = FileOf(params, points, training);
+  data.pointsName = file.name;
+  const bool labelsFile = params.Has(labels);
+  data.labelsName = labelsFile ? OptionText(params, labels) : file.name;
+  const bool idx = IsIdxFile(file.path);
   arma::rowvec labelValues;
-  Reading(path, data.pointsName, [&]()
+  file.Read([&]()
   {
     if (idx)
     {
-      data.table.values = LoadIdxImages(path, data.width, data.height);
+      data.table.values = LoadIdxImages(file.path, data.width, data.height);
       data.table.columns.resize(data.table.values.n_rows);
-      return;
     }
-    size_t at = NoColumn;
-    data.table = LoadTable(path, [&](const std::vector<std::string>& columns)
-    {
-      return at = labelsFile ? NoColumn : ChooseLabels(params, names, training,
-          columns);
-    });
-    if (at == NoColumn)
-      return;
-    if (training && data.table.columns.size() < 2)
-    {
-      throw std::runtime_error("it has 1 column, so that there are either no "
-          "labels or no points; give labels in a file of their own");
-    }
-    const TableColumn column = data.table.columns[at];
-    data.labelColumn = at;
-    data.labelName = column.name;
-    labelValues = data.table.values.row(at);
-    data.table.values.shed_row(at);
-    data.table.columns.erase(data.table.columns.begin() + std::ptrdiff_t(at));
-    TakeLabels(data, column, labelValues);
+    else
+      labelValues = ReadTable(params, file, names, training, labelsFile, data);
   });
   if (!idx)
-    DropLineNumbers(data.table, path);
+    DropLineNumbers(data.table, file.path);
 
   std::string labelsMissing;
   if (labelsFile)
   {
-    const std::string labelsPath = ExistingFile(params, labels, sharded);
-    Reading(labelsPath, data.labelsName, [&]()
+    const InputFile other = FileOf(params, labels, training);
+    other.Read([&]()
     {
-      Table table = LoadLabels(labelsPath, data.table.values.n_cols);
+      Table table = LoadLabels(other.path, data.table.values.n_cols);
       labelValues = table.values;
       labelsMissing = table.firstMissing;
       TakeLabels(data, table.columns[0], labelValues);
@@ -310,20 +307,11 @@ Dataset ReadDataset(mlpack::util::Params& params,
     throw std::invalid_argument("Must specify " + OptionText(params, labels) +
         ": the images in " + data.pointsName + " come without labels!");
   }
-  HandleMissing(params, data, labelValues, path, labelsMissing);
-  mlpack::Log::Info << "read '" << path << "': " << data.table.values.n_cols
-      << " points of " << data.table.values.n_rows << " columns" << std::endl;
-  for (size_t i = 0; i < data.table.columns.size(); ++i)
-  {
-    const std::vector<std::string>& words = data.table.columns[i].words;
-    if (words.size() > MostWords)
-    {
-      throw std::invalid_argument("In '" + path + "', given with " +
-          data.pointsName + ", " + ColumnText(data.table.columns, i) +
-          " holds " + std::to_string(words.size()) + " different words, such "
-          "as '" + words[0] + "'; take it out!");
-    }
-  }
+  HandleMissing(params, data, labelValues, file.path, labelsMissing);
+  mlpack::Log::Info << "read '" << file.path << "': "
+      << data.table.values.n_cols << " points of " << data.table.values.n_rows
+      << " columns" << std::endl;
+  CheckWordCounts(data, file.path);
   return data;
 }
 

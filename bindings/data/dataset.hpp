@@ -9,7 +9,7 @@
 #ifndef DASGD_BINDINGS_DATA_DATASET_HPP
 #define DASGD_BINDINGS_DATA_DATASET_HPP
 
-#include "table.hpp"
+#include "input_file.hpp"
 
 #include <armadillo>
 
@@ -67,7 +67,7 @@ struct Dataset
 /**
  * Read a file of points, and one of labels unless those are a column of it.
  *
- * @param points,labels Names of the parameters; "" if there is none for labels.
+ * @param points,labels Names of the parameters.
  * @param names Of the model, if its own are known.
  * @param training Must there be labels?
  */
@@ -77,11 +77,10 @@ Dataset ReadDataset(mlpack::util::Params& params,
                     const DataNames& names,
                     const bool training);
 
-//! The name of a file that is to be read, which must exist.
-//! @param sharded Does '{rank}' in it stand for the number of this rank?
-std::string ExistingFile(mlpack::util::Params& params,
-                         const std::string& option,
-                         const bool sharded);
+//! The file that an option names.
+InputFile FileOf(mlpack::util::Params& params,
+                 const std::string& option,
+                 const bool training);
 
 //! Make points of a table, in the order of the columns of a model; words become
 //! rows of 0 and 1.

@@ -149,8 +149,7 @@ void Number(Dataset& data,
     double value = 0;
     const bool number = ParseNumber(word, value);
     numbers = numbers && number;
-    whole = whole && number && value >= 0 && value == std::floor(value) &&
-        value < 9007199254740992.0; // 2^53: from there on not all are doubles.
+    whole = whole && number && IsIndex(value);
     largest = std::max(largest, value);
     if (number && value != std::floor(value))
     {

@@ -127,9 +127,7 @@ std::string LoadMatrix(const std::string& path,
         return problem;
       for (size_t i = 0; i < numbers.n_elem; ++i)
       {
-        // 2^53: from there on not every whole number is a double.
-        if (!(numbers[i] >= 0 && numbers[i] < 9007199254740992.0) ||
-            numbers[i] != std::floor(numbers[i]))
+        if (!IsIndex(numbers[i]))
         {
           std::ostringstream text;
           text << "whole numbers from 0 on are expected, but entry " << i + 1

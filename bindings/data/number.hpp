@@ -69,6 +69,14 @@ inline bool ParseNumber(const std::string& text, int& value)
   return begin != end && read.ec == std::errc() && read.ptr == end;
 }
 
+//! Is a number whole, not negative, and below 2^53, from where on not all whole
+//! numbers are doubles?
+inline bool IsIndex(const double value)
+{
+  return value >= 0 && value < 9007199254740992.0 &&
+      value == std::floor(value);
+}
+
 } // namespace dasgd
 
 #endif

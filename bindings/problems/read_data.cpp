@@ -4,10 +4,10 @@
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
 #include "read_data.hpp"
+#include "user_points.hpp"
 
 #include <data/idx_file.hpp>
 #include <data/load.hpp>
-#include <ffn/points.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -184,6 +184,140 @@ void Mix(LabelledSet& set)
   set.labels = arma::Row<size_t>(set.labels.cols(order));
 }
 
+void ReadAllCifar(const DataRequest& request,
+                  const size_t wanted,
+                  DataSet& data)
+{
+  for (size_t i = 1; i <= 5 && data.train.labels.n_elem < wanted; ++i)
+  {
+    ReadCifar(request.folder + "/data_batch_" + std::to_string(i) + ".bin",
+        wanted, data.train);
+  }
+  ReadCifar(request.folder + "/test_batch.bin", request.testPoints, data.test);
+  data.shape = "32x32x3";
+}
+
+void DrawAll(const DataRequest& request, const size_t wanted, DataSet& data)
+{
+  if (request.data == "synthetic_sparse")
+  {
+    const arma::vec rule(1000, arma::fill::randn);
+    DrawSparse(wanted, rule, data.train);
+    DrawSparse(request.testPoints, rule, data.test);
+    data.shape = "1000";
+    return;
+  }
+  const size_t classes = request.binary ? 2 : 10;
+  const arma::mat centres = 0.18 * arma::randn<arma::mat>(256, classes);
+  Draw(classes, wanted, centres, data.train);
+  Draw(classes, request.testPoints, centres, data.test);
+  data.shape = "16x16x1";
+}
+
+//! The user's own files; without one of test points, some are put aside.
+void ReadFiles(const DataRequest& request, DataSet& data)
+{
+  LabelledSet& train = data.train;
+  train = ReadUserPoints(request.training, request.labels,
+      "'--training_file'", "'--labels_file'", data.shape);
+  Mix(train);
+  if (request.test.empty())
+  {
+    data.test = TakeLast(train, std::min<size_t>(request.testPoints,
+        train.labels.n_elem / 6));
+    return;
+  }
+  std::string shape;
+  data.test = ReadUserPoints(request.test, request.testLabels,
+      "'--test_file'", "'--test_labels_file'", shape);
+  if (data.test.points.n_rows != train.points.n_rows)
+  {
+    throw std::invalid_argument("Points in '--test_file' have " +
+        std::to_string(data.test.points.n_rows) + " dimensions, but those "
+        "in '--training_file' have " + std::to_string(train.points.n_rows) +
+        "; give points of the same kind!");
+  }
+  Mix(data.test);
+  if (data.test.labels.n_elem > request.testPoints)
+    data.test = TakeLast(data.test, request.testPoints);
+}
+
+/**
+ * Hold points out to choose steps with, and leave whole batches to train with.
+ *
+ * @param limit Points to train with; 0 for all.
+ * @param few Are there fewer points than are wanted?
+ */
+void HoldOut(const DataRequest& request,
+             const size_t limit,
+             const bool few,
+             DataSet& data)
+{
+  LabelledSet& train = data.train;
+  const size_t all = train.labels.n_elem;
+  size_t held = ValidationPoints(request, (limit == 0) ? all : limit);
+  if (request.validationPoints > all / 2)
+  {
+    throw std::invalid_argument("Invalid value of '--validation_points' "
+        "specified (" + std::to_string(held) + "): there are " +
+        std::to_string(all) + " points to train with and to choose steps; "
+        "give at most half of them, or leave it out!");
+  }
+  if (request.validationPoints == 0 && few)
+    held = std::min(held, all / 6);
+  data.validation = TakeLast(train, held);
+  const size_t left = (limit == 0) ? train.labels.n_elem :
+      std::min<size_t>(limit, train.labels.n_elem);
+  const size_t points = left / request.batch * request.batch;
+  if (points == 0)
+  {
+    throw std::invalid_argument("There are too few points to train with: " +
+        std::to_string(left) + ", but a batch has " +
+        std::to_string(request.batch) + "; give more points ('--points', "
+        "'--training_file'), or a smaller '--batch_size'!");
+  }
+  if (data.validation.labels.n_elem < 10 || data.test.labels.n_elem < 10)
+  {
+    throw std::invalid_argument("There are too few points: " +
+        std::to_string(data.validation.labels.n_elem) + " to choose steps, " +
+        std::to_string(data.test.labels.n_elem) + " to test, but each needs "
+        "10; give more points ('--training_file', '--test_points')!");
+  }
+  train.points.resize(train.points.n_rows, points);
+  train.labels.resize(points);
+}
+
+//! Count classes, and make two of more if that is asked for.
+void SetClasses(const DataRequest& request, DataSet& data)
+{
+  const std::vector<LabelledSet*> sets = { &data.train, &data.validation,
+      &data.test };
+  data.classes = data.train.labels.max() + 1;
+  for (const LabelledSet* set : sets)
+  {
+    if (set->labels.max() >= data.classes)
+    {
+      throw std::invalid_argument("A point that is not trained with has the "
+          "label " + std::to_string(set->labels.max()) + ", but those that are "
+          "go to " + std::to_string(data.classes - 1) + "; give more "
+          "'--points'!");
+    }
+  }
+  if (data.classes < 2)
+  {
+    throw std::invalid_argument("All labels are the same; give points of at "
+        "least 2 classes ('--labels_file')!");
+  }
+  if (!request.binary || data.classes == 2)
+    return;
+  for (LabelledSet* set : sets)
+  {
+    set->labels.transform([&](const size_t label)
+        { return size_t(label < data.classes / 2); });
+  }
+  data.classes = 2;
+}
+
 } // namespace
 
 std::vector<std::string> DataFiles(const std::string& data)
@@ -208,147 +342,32 @@ std::vector<std::string> DataFiles(const std::string& data)
 
 DataSet ReadData(const DataRequest& request)
 {
-  using namespace detail;
   const bool drawn = request.data == "synthetic" ||
       request.data == "synthetic_sparse";
   const size_t limit = (request.points == 0 && drawn) ? 10000 : request.points;
   const size_t wanted = (limit == 0) ? std::numeric_limits<size_t>::max() / 4 :
       limit + ValidationPoints(request, limit);
   DataSet data;
-  LabelledSet& train = data.train;
   arma::arma_rng::set_seed(arma::arma_rng::seed_type(request.seed));
   if (request.data == "fashion_mnist")
   {
-    ReadImages(request.folder, "train", wanted, train, data.shape);
+    ReadImages(request.folder, "train", wanted, data.train, data.shape);
     ReadImages(request.folder, "t10k", request.testPoints, data.test,
         data.shape);
   }
   else if (request.data == "cifar10")
-  {
-    for (size_t i = 1; i <= 5 && train.labels.n_elem < wanted; ++i)
-    {
-      ReadCifar(request.folder + "/data_batch_" + std::to_string(i) + ".bin",
-          wanted, train);
-    }
-    ReadCifar(request.folder + "/test_batch.bin", request.testPoints,
-        data.test);
-    data.shape = "32x32x3";
-  }
-  else if (request.data == "synthetic")
-  {
-    const size_t classes = request.binary ? 2 : 10;
-    const arma::mat centres = 0.18 * arma::randn<arma::mat>(256, classes);
-    Draw(classes, wanted, centres, train);
-    Draw(classes, request.testPoints, centres, data.test);
-    data.shape = "16x16x1";
-  }
-  else if (request.data == "synthetic_sparse")
-  {
-    const arma::vec rule(1000, arma::fill::randn);
-    DrawSparse(wanted, rule, train);
-    DrawSparse(request.testPoints, rule, data.test);
-    data.shape = "1000";
-  }
+    ReadAllCifar(request, wanted, data);
+  else if (drawn)
+    DrawAll(request, wanted, data);
   else
-  {
-    const auto read = [&](const std::string& points, const std::string& labels,
-                          const std::string& name, const std::string& other,
-                          LabelledSet& set)
-    {
-      ffn::Points read = ffn::ReadPoints(points, labels, name, other, true,
-          false, 1.0);
-      set.points = std::move(read.values);
-      set.labels = std::move(read.labels);
-      return read.shape.ToString();
-    };
-    data.shape = read(request.training, request.labels, "'--training_file'",
-        "'--labels_file'", train);
-    Mix(train);
-    if (!request.test.empty())
-    {
-      read(request.test, request.testLabels, "'--test_file'",
-          "'--test_labels_file'", data.test);
-      if (data.test.points.n_rows != train.points.n_rows)
-      {
-        throw std::invalid_argument("Points in '--test_file' have " +
-            std::to_string(data.test.points.n_rows) + " dimensions, but those "
-            "in '--training_file' have " +
-            std::to_string(train.points.n_rows) + "; give points of the same "
-            "kind!");
-      }
-      Mix(data.test);
-      if (data.test.labels.n_elem > request.testPoints)
-        data.test = TakeLast(data.test, request.testPoints);
-    }
-    else
-    {
-      data.test = TakeLast(train, std::min<size_t>(request.testPoints,
-          train.labels.n_elem / 6));
-    }
-  }
+    ReadFiles(request, data);
   if (!request.shape.empty())
     data.shape = request.shape;
 
-  const size_t all = train.labels.n_elem;
-  size_t held = ValidationPoints(request, (limit == 0) ? all : limit);
-  if (request.validationPoints > all / 2)
-  {
-    throw std::invalid_argument("Invalid value of '--validation_points' "
-        "specified (" + std::to_string(held) + "): there are " +
-        std::to_string(all) + " points to train with and to choose steps; "
-        "give at most half of them, or leave it out!");
-  }
-  if (request.validationPoints == 0 && all < wanted)
-    held = std::min(held, all / 6);
-  data.validation = TakeLast(train, held);
-  size_t points = train.labels.n_elem;
-  if (limit > 0)
-    points = std::min(points, limit);
-  points = points / request.batch * request.batch;
-  if (points == 0)
-  {
-    throw std::invalid_argument("There are too few points to train with: " +
-        std::to_string((limit == 0) ? train.labels.n_elem :
-        std::min<size_t>(limit, train.labels.n_elem)) + ", but a batch has " +
-        std::to_string(request.batch) + "; give more points ('--points', "
-        "'--training_file'), or a smaller '--batch_size'!");
-  }
-  if (data.validation.labels.n_elem < 10 || data.test.labels.n_elem < 10)
-  {
-    throw std::invalid_argument("There are too few points: " +
-        std::to_string(data.validation.labels.n_elem) + " to choose steps, " +
-        std::to_string(data.test.labels.n_elem) + " to test, but each needs "
-        "10; give more points ('--training_file', '--test_points')!");
-  }
-  train.points.resize(train.points.n_rows, points);
-  train.labels.resize(points);
-
+  HoldOut(request, limit, data.train.labels.n_elem < wanted, data);
   if (request.data == "fashion_mnist" || request.data == "cifar10")
     Centre(data);
-
-  data.classes = train.labels.max() + 1;
-  for (LabelledSet* set : { &data.train, &data.validation, &data.test })
-  {
-    if (set->labels.max() >= data.classes)
-    {
-      throw std::invalid_argument("A point that is not trained with has the "
-          "label " + std::to_string(set->labels.max()) + ", but those that are "
-          "go to " + std::to_string(data.classes - 1) + "; give more "
-          "'--points'!");
-    }
-  }
-  if (data.classes < 2)
-  {
-    throw std::invalid_argument("All labels are the same; give points of at "
-        "least 2 classes ('--labels_file')!");
-  }
-  if (request.binary && data.classes > 2)
-  {
-    for (LabelledSet* set : { &data.train, &data.validation, &data.test })
-      set->labels.transform([&](const size_t label)
-          { return size_t(label < data.classes / 2); });
-    data.classes = 2;
-  }
+  SetClasses(request, data);
   return data;
 }
 

@@ -72,7 +72,7 @@ Dataset TrainingData(mlpack::util::Params& params, DataNames& names)
     for (const std::string name : { "training_file", "labels_file" })
     {
       if (params.Has(name))
-        (void) ExistingFile(params, name, params.Has("sharded"));
+        (void) FileOf(params, name, true);
     }
   });
   OnAllRanks([&]()

@@ -25,8 +25,8 @@ namespace {
 //! The first line of a file of names.
 const std::string NamesHead = "names of columns and classes for dasgd, 1";
 
-//! The file that an option names, whatever the front end keeps of it.
-std::string FileOf(mlpack::util::Params& params, const std::string& name)
+//! The file beside a model, whatever the front end keeps of its name.
+std::string NamesFile(mlpack::util::Params& params, const std::string& name)
 {
   const char alias = params.Parameters()[name].alias;
   const std::string option = "--" + name + "_file";
@@ -36,13 +36,13 @@ std::string FileOf(mlpack::util::Params& params, const std::string& name)
     const std::string& word = words[i];
     if (i + 1 < words.size() && (word == option || word == std::string("-") +
         alias))
-      return words[i + 1];
+      return words[i + 1] + ".names";
     if (word.rfind(option + "=", 0) == 0)
-      return word.substr(option.size() + 1);
+      return word.substr(option.size() + 1) + ".names";
     if (word.size() > 2 && word[0] == '-' && word[1] == alias)
-      return word.substr(word[2] == '=' ? 3 : 2);
+      return word.substr(word[2] == '=' ? 3 : 2) + ".names";
   }
-  return "";
+  return ".names";
 }
 
 } // namespace
@@ -51,7 +51,7 @@ DataNames InputNames(mlpack::util::Params& params, const arma::mat& parameters)
 {
   DataNames names;
   names.ofModel = true;
-  const std::string path = FileOf(params, "input_model") + ".names";
+  const std::string path = NamesFile(params, "input_model");
   std::ifstream file(path);
   std::string line;
   if (!file || !std::getline(file, line))
@@ -98,7 +98,7 @@ void SaveNames(mlpack::util::Params& params,
 {
   if (!Writes() || !params.Has("output_model"))
     return;
-  const std::string path = FileOf(params, "output_model") + ".names";
+  const std::string path = NamesFile(params, "output_model");
   std::ostringstream text;
   text << NamesHead << "\nmodel " << ModelTag(parameters)[0].second << "\n";
   for (const TableColumn& column : names.columns)
