@@ -18,7 +18,7 @@
 namespace dasgd {
 namespace planning {
 
-// Made of plan_page.html when the program is built.
+// Made of plan.js and what is in page/ when the program is built.
 extern const unsigned char planPage[];
 extern const size_t planPageSize;
 

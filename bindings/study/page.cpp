@@ -21,7 +21,7 @@
 namespace dasgd {
 namespace study {
 
-// Made of report_page.html when the program is built.
+// Made of report.js and what is in page/ when the program is built.
 extern const unsigned char reportPage[];
 extern const size_t reportPageSize;
 

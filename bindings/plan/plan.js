@@ -1,231 +1,9 @@
-<!DOCTYPE html>
-<!-- dasgd is free software under the 3-clause BSD license; see LICENSE. -->
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy"
-      content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline';
-               img-src data:">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
-<title>Plan</title>
-<style>
-/* The same colours as on the page of a study. */
-:root {
-  color-scheme: light;
-  --back: #ffffff; --panel: #f5f7f8; --text: #1b2024; --muted: #566069; --line: #d5dadf;
-  --grid: #e6e9ec; --accent: #0b5c94; --warn-back: #fff3d6; --warn-text: #6b4700;
-  --s0: #102c84; --s1: #9f7100; --s2: #4c9e84; --s3: #d559de;
-  --s4: #8c3d12; --s5: #552fca; --s6: #616a75; --s7: #661030;
-}
-/* Only on screens: paper is always light. */
-@media screen and (prefers-color-scheme: dark) {
-  :root {
-    color-scheme: dark;
-    --back: #14171a; --panel: #1d2125; --text: #e7eaec; --muted: #a8b1b9; --line: #3a4148;
-    --grid: #2a3036; --accent: #7cc0f2; --warn-back: #3b2f12; --warn-text: #f4d58a;
-    --s0: #64c7fc; --s1: #e0d303; --s2: #a3eac3; --s3: #8a5a8c;
-    --s4: #dd881b; --s5: #7c64fe; --s6: #88989e; --s7: #c43b15;
-  }
-}
-* { box-sizing: border-box; }
-html { -webkit-text-size-adjust: 100%; }
-body {
-  margin: 0 auto; padding: 24px 20px 48px; max-width: 1240px; background: var(--back);
-  color: var(--text); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans",
-  Arial, sans-serif; overflow-wrap: anywhere;
-}
-h1 { font-size: 1.75rem; line-height: 1.2; margin: 0 0 4px; }
-h2 { font-size: 1.3rem; line-height: 1.3; margin: 0 0 4px; }
-h3 { font-size: 1rem; margin: 0 0 6px; }
-p { margin: 0 0 12px; }
-.muted { color: var(--muted); }
-.small { font-size: .875rem; }
-section { margin-top: 28px; padding-top: 20px; border-top: 1px solid var(--line); }
-.advice { font-size: 1.375rem; line-height: 1.4; margin: 14px 0; padding: 12px 18px;
-  background: var(--panel); border-left: 5px solid var(--accent); }
-.problem { color: var(--warn-text); background: var(--warn-back); padding: 10px 14px; }
-.badge { display: inline-block; padding: 0 6px; border-radius: 4px; font-size: .75rem;
-  background: var(--accent); color: var(--back); }
+  // ---- Words ------------------------------------------------------------------------------
 
-.scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; }
-.scroll:focus-visible, button:focus-visible { outline: 3px solid var(--accent);
-  outline-offset: 1px; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { padding: 6px 10px; text-align: right; vertical-align: top; font-weight: 400; }
-thead th { vertical-align: bottom; background: var(--panel); }
-tbody tr { border-top: 1px solid var(--line); }
-td { white-space: nowrap; }
-/* The names stay in sight when a narrow screen scrolls the table. */
-.results th:first-child { text-align: left; position: sticky; left: 0; white-space: nowrap;
-  background: var(--back); }
-.results thead th:first-child, .results .best, .results .best th { background: var(--panel); }
-.results .best th, .results .best td { font-weight: 700; }
-.results .words { text-align: left; }
-.results td.words { white-space: normal; min-width: 9em; max-width: 17em; }
-.results td.full { color: var(--warn-text); }
-.sort { border: 0; background: none; padding: 0; min-height: 0; text-align: inherit;
-  line-height: 1.25; font-weight: 600; overflow-wrap: normal; }
-.sort .word { white-space: nowrap; }
-.sort:hover { text-decoration: underline; }
-[aria-sort] .sort::after { content: " ▲"; font-size: .75em; }
-[aria-sort="descending"] .sort::after { content: " ▼"; }
-.under { display: block; font-size: .8125rem; color: var(--muted); font-weight: 400; }
-.swatch { display: inline-block; width: .7em; height: .7em; border-radius: 2px; margin-right: .45em;
-  background: currentColor; }
-.hint { display: none; }
-details { margin: 8px 0 0; }
-summary { cursor: pointer; color: var(--accent); }
-.meanings { margin: 4px 0 0; padding-left: 1.2em; columns: 2; column-gap: 28px; }
-.meanings li { break-inside: avoid; }
-
-.toolbar { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; margin: 12px 0 4px; }
-button {
-  font: inherit; font-size: .875rem; color: var(--text); background: var(--back); cursor: pointer;
-  border: 1px solid var(--line); border-radius: 6px; padding: 5px 10px; min-height: 36px;
-}
-button:hover { border-color: var(--muted); }
-.entry, .key { display: inline-flex; align-items: center; gap: 7px; text-align: left; }
-.key { margin-left: 6px; font-size: .875rem; }
-.entry svg, .key svg { flex: none; }
-.entry[aria-pressed="false"] { color: var(--muted); text-decoration: line-through; }
-.entry[aria-pressed="false"] svg { opacity: .25; }
-.charts, .facts { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 22px 28px;
-  margin: 14px 0 20px; }
-figure { margin: 0; position: relative; min-width: 0; }
-figure.wide { grid-column: 1 / -1; }
-figcaption .under { margin-top: -4px; min-height: 1.3em; }
-.plot { position: relative; }
-.plot svg { display: block; width: 100%; height: auto; touch-action: pan-y; }
-.plot text { font: 12px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", Arial,
-  sans-serif; fill: var(--muted); }
-.gridline { stroke: var(--grid); stroke-width: 1; }
-.axis, .guide { stroke: var(--muted); stroke-width: 1; }
-.ideal { stroke: var(--muted); stroke-width: 1; stroke-dasharray: 5 4; }
-.limit { stroke: var(--text); stroke-width: 1.5; stroke-dasharray: 6 4; }
-.ring { fill: none; stroke: var(--text); stroke-width: 2; }
-.halo { paint-order: stroke; stroke: var(--back); stroke-width: 4px; stroke-linejoin: round; }
-.tip {
-  position: absolute; z-index: 2; pointer-events: none; background: var(--back); font-size: 12px;
-  border: 1px solid var(--muted); border-radius: 6px; padding: 6px 9px; line-height: 1.45;
-  width: max-content; max-width: 100%; box-shadow: 0 2px 8px rgb(0 0 0 / .18);
-}
-.tip table { width: auto; }
-.tip tr { border: 0; }
-.tip td { padding: 0 0 0 10px; }
-.tip td:first-child { text-align: left; padding-left: 0; white-space: normal; }
-[hidden] { display: none !important; }
-
-.pairs th, .pairs td { text-align: left; padding: 4px 10px 4px 0; white-space: normal; }
-.pairs th { color: var(--muted); width: 40%; }
-pre { margin: 0 0 8px; padding: 10px 14px; background: var(--panel); white-space: pre-wrap;
-  border-radius: 6px; font: .875rem/1.5 ui-monospace, "DejaVu Sans Mono", Menlo, monospace; }
-.word { display: inline-block; max-width: 100%; }
-
-@media (max-width: 820px) {
-  .charts, .facts { grid-template-columns: minmax(0, 1fr); }
-  .meanings { columns: 1; }
-}
-@media (max-width: 640px) {
-  body { padding: 16px 14px 40px; }
-  h1 { font-size: 1.4rem; }
-  .advice { font-size: 1.2rem; padding: 10px 14px; }
-  .hint { display: block; }
-  .tip td.muted { display: none; }
-  .results { font-size: .875rem; }
-  .results th, .results td { padding: 6px 8px; }
-}
-@media print {
-  @page { margin: 14mm 12mm; }
-  body { max-width: none; padding: 0; font-size: 10.5pt; -webkit-print-color-adjust: exact;
-    print-color-adjust: exact; }
-  /* The legend stays, as the key to the colours, but does not look like something to press. */
-  .switch-hint, .copy, .tip, .hint, .guide, details:not([open]), summary {
-    display: none !important; }
-  .entry { border: 0; padding: 0 8px 0 0; min-height: 0; }
-  .entry[aria-pressed="false"] { display: none; }
-  .sort { display: contents; }
-  .charts, .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 14px 18px; }
-  figure, tr, pre, .advice, .toolbar { break-inside: avoid; }
-  h2, h3, .toolbar { break-after: avoid; }
-  .scroll { overflow: visible; border: 0; }
-  .results, .results .under, .results .sort, .badge { font-size: 7.5pt; }
-  .results th, .results td { padding: 2px 4px; }
-  .results th:first-child { position: static; }
-  .small, .meanings, figcaption .under { font-size: 8pt; line-height: 1.35; }
-  .meanings { columns: 2; }
-  .pairs th, .pairs td { padding: 1px 10px 1px 0; }
-  section { margin-top: 16px; padding-top: 12px; }
-}
-</style>
-</head>
-<body>
-<noscript>
-<p class="problem">This page draws its table and charts with JavaScript, which is switched off.
-Please allow it for this page. Nothing is loaded from a network. The numbers are also in the
-source of this page, as JSON.</p>
-</noscript>
-<main id="page"></main>
-<script type="application/json" id="data">@DATA@</script>
-<script>
-(() => {
-  'use strict';
-
-  // ---- Elements ---------------------------------------------------------------------------
-
-  // Children that are strings become text, never markup: names come from the command line.
-  function fill(element, attributes, children) {
-    for (const [name, value] of Object.entries(attributes || {})) {
-      if (value !== null && value !== undefined && value !== false)
-        element.setAttribute(name, value === true ? '' : value);
-    }
-    element.append(...children.flat(Infinity).filter((child) => (child ?? null) !== null));
-    return element;
-  }
-
-  const html = (tag, attributes, ...children) =>
-    fill(document.createElement(tag), attributes, children);
-  const draw = (tag, attributes, ...children) =>
-    fill(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
-  const text = (x, y, value, attributes) =>
-    draw('text', {x: x.toFixed(1), y: y.toFixed(1), ...attributes}, value);
-  const line = (x1, y1, x2, y2, name) => draw('line', {x1: x1.toFixed(1), y1: y1.toFixed(1),
-    x2: x2.toFixed(1), y2: y2.toFixed(1), class: name});
-
-  const list = (value) => (Array.isArray(value) ? value : []);
-  const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
-  const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
   const short = (name, most) => (name.length > most ? name.slice(0, most - 1) + '…' : name);
   const several = (count, word) => `${count} ${word}${count === 1 ? '' : 's'}`;
-  const capital = (words) => words[0].toUpperCase() + words.slice(1);
-
-  // Lines end between words only, or where else they are split, not at hyphens.
-  const inWords = (value, where) => value.split(where || /(?= )/).map((word) =>
-    [word[0] === ' ' ? ' ' : null, html('span', {class: 'word'}, word.trim())]);
 
   // ---- Numbers ----------------------------------------------------------------------------
-
-  // Three significant digits.  Rounds first: 999.7 is written as 1,000.
-  function digits(value) {
-    const rounded = Number(value.toPrecision(3));
-    const size = Math.abs(rounded);
-    if (size === 0)
-      return '0';
-    if (size >= 1e9 || size < 1e-3)
-      return rounded.toExponential().replace('e+', 'e');
-    return size >= 1000 ? rounded.toLocaleString('en-US') : rounded.toPrecision(3);
-  }
-
-  // Without zeros at the end: for axes.
-  function plain(value) {
-    const written = digits(value);
-    return written.includes('.') && !written.includes('e') ? written.replace(/\.?0+$/, '') :
-      written;
-  }
-
-  const tickText = (value) => (value >= 1e6 ? `${plain(value / 1e6)}M` :
-    value >= 1e3 ? `${plain(value / 1e3)}k` : plain(value));
 
   // From which value on a unit is used, its size, and its name.
   const BYTES = [[0, 1, 'B'], [1e3, 1e3, 'kB'], [1e6, 1e6, 'MB'], [1e9, 1e9, 'GB'],
@@ -266,13 +44,6 @@ source of this page, as JSON.</p>
     return plan;
   }
 
-  // The marks tell curves apart where colours do not, for example on grey paper.
-  const MARKS = [
-    'M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z', 'M-3.5-3.5h7v7h-7z', 'M0-4.6L4.4 3.4H-4.4z',
-    'M0-4.8L4.8 0L0 4.8L-4.8 0z', 'M0 4.6L4.4-3.4H-4.4z', 'M-1.4-4.5h2.8v3.1h3.1v2.8h-3.1v3.1' +
-    'h-2.8v-3.1h-3.1v-2.8h3.1z', 'M-4.5-2h9v4h-9z', 'M-2-4.5h4v9h-4z',
-  ];
-
   const mark = (style, x, y, open) => draw('path', {d: MARKS[style.index % MARKS.length],
     class: open ? 'missed' : 'mark', fill: open ? 'none' : 'currentColor',
     stroke: open ? 'currentColor' : 'var(--back)', 'stroke-width': open ? 1.6 : 0.8,
@@ -280,10 +51,6 @@ source of this page, as JSON.</p>
 
   const ring = (x, y) =>
     draw('circle', {class: 'ring', cx: x.toFixed(1), cy: y.toFixed(1), r: 9.5});
-
-  const swatch = (style) =>
-    html('span', {class: 'swatch', style: style?.colour || 'color: var(--muted)',
-      'aria-hidden': 'true'});
 
   // value: what is drawn; null where there is nothing.
   const CHARTS = [
@@ -378,10 +145,8 @@ source of this page, as JSON.</p>
     const curves = curvesOf(plan, chart);
     const points = curves.flatMap((curve) => curve.points);
     const values = points.map((p) => p.y).filter((y) => y !== null);
-    if (points.length === 0 || (values.length === 0 && !chart.missed)) {
-      return {label: 'No values to show.', svg: draw('svg', {viewBox: `0 0 ${width} 80`},
-        text(width / 2, 44, 'No values to show.', {'text-anchor': 'middle'}))};
-    }
+    if (points.length === 0 || (values.length === 0 && !chart.missed))
+      return emptyPlot(width, 'No values to show.');
     const height = Math.round(clamp(width * 0.6, 230, 340));
     const strip = chart.missed && values.length < points.length ? 40 : 0;
     const box = {left: strip ? 66 : 54, right: width - 14, top: 30, bottom: height - 44};
@@ -390,9 +155,7 @@ source of this page, as JSON.</p>
     const scale = yScale(chart, values.map((y) => y / unit[1]), x, box, box.top + strip);
     const y = {...scale, at: (value) => scale.at(value / unit[1])};
     const svg = draw('svg', {viewBox: `0 0 ${width} ${height}`},
-      scale.ticks.map((tick) => [
-        line(box.left, scale.at(tick), box.right, scale.at(tick), 'gridline'),
-        text(box.left - 7, scale.at(tick) + 4, chart.format(tick), {'text-anchor': 'end'})]),
+      yAxis(scale, box, chart.format),
       x.ticks.map((tick) => line(x.at(tick), box.bottom, x.at(tick), box.bottom + 4, 'axis')),
       x.labels.map((tick) => text(x.at(tick), box.bottom + 21, String(tick),
         {'text-anchor': 'middle'})),
@@ -481,65 +244,6 @@ source of this page, as JSON.</p>
         [curve.style, short(curve.name, 40), valueText(chart, p), chart.more(p.row)]))};
   }
 
-  // A figure draws its chart for the width it has, so that letters keep their size on a phone.
-  function figure(chart, wide, head, make) {
-    const note = html('span', {class: 'under'}, chart.note);
-    const plot = html('div', {class: 'plot'});
-    const tip = html('div', {class: 'tip', hidden: true, 'aria-hidden': 'true'});
-    const element = html('figure', {class: wide ? 'wide' : null, 'data-chart': chart.name},
-      html('figcaption', {}, html('h3', {}, head), note), plot);
-    const made = {element, plot, wide, width: 0};
-    made.redraw = (width) => {
-      made.width = Math.max(260, Math.round(width || plot.clientWidth || 560));
-      const drawn = make(made.width);
-      fill(drawn.svg, {role: 'img', 'aria-label': drawn.label}, []);
-      note.textContent = [chart.note, drawn.note].filter((part) => part).join(' ');
-      tip.hidden = true;
-      plot.replaceChildren(drawn.svg, tip);
-      if (drawn.pick)
-        listen(drawn, plot, tip);
-    };
-    return made;
-  }
-
-  function listen(drawn, plot, tip) {
-    const guide = line(0, drawn.box.top, 0, drawn.box.bottom, 'guide');
-    const hide = () => {
-      tip.hidden = true;
-      guide.remove();
-    };
-    const show = (event) => {
-      const area = drawn.svg.getBoundingClientRect();
-      const scale = drawn.svg.viewBox.baseVal.width / area.width;
-      const at = {x: (event.clientX - area.left) * scale, y: (event.clientY - area.top) * scale};
-      const found = drawn.pick(at);
-      if (found.rows.length === 0)
-        return hide();
-      fill(guide, {x1: found.guide, x2: found.guide}, []);
-      drawn.svg.append(guide);
-      tip.replaceChildren(html('b', {}, found.head), html('table', {}, found.rows.map(
-        ([style, name, value, more]) => html('tr', {}, html('td', {}, swatch(style), name),
-          html('td', {}, value), more ? html('td', {class: 'muted'}, more) : null))));
-      tip.hidden = false;
-      return placeTip(tip, plot, at.x / scale, at.y / scale);
-    };
-    drawn.svg.addEventListener('pointermove', show);
-    drawn.svg.addEventListener('pointerdown', show);
-    // A finger that lifts leaves the chart, too; then the values stay to be read.
-    drawn.svg.addEventListener('pointerleave', (event) => event.pointerType === 'mouse' && hide());
-    plot.hideTip = hide;
-  }
-
-  // Beside the pointer, on the side that has room; never beyond the chart, or a phone scrolls.
-  function placeTip(tip, plot, x, y) {
-    tip.style.left = tip.style.top = '0';
-    const room = plot.clientWidth - tip.offsetWidth;
-    const left = x + 16 <= room ? x + 16 : x - 16 - tip.offsetWidth;
-    tip.style.left = `${clamp(left, 0, Math.max(0, room))}px`;
-    tip.style.top = `${clamp(y - tip.offsetHeight / 2, 0,
-      Math.max(0, plot.clientHeight - tip.offsetHeight))}px`;
-  }
-
   function legend(plan, redraw) {
     const sample = (...shapes) => draw('svg', {width: 30, height: 22, viewBox: '0 0 30 22',
       'aria-hidden': 'true'}, shapes);
@@ -567,9 +271,10 @@ source of this page, as JSON.</p>
 
   function chartSection(plan, data, made) {
     const shown = CHARTS.filter((chart) => !chart.missed || plan.learned.length > 0);
-    made.push(...shown.map((chart, i) => figure(chart, i === 0 && shown.length % 2 === 1,
-      chart.missed && isNumber(data.target) ? `${chart.head}, ${plain(data.target)}` : chart.head,
-      (width) => chartOf(plan, chart, width))));
+    made.push(...shown.map((chart, i) => figure({...chart,
+      wide: i === 0 && shown.length % 2 === 1,
+      head: chart.missed && isNumber(data.target) ? `${chart.head}, ${plain(data.target)}` :
+        chart.head}, (width) => chartOf(plan, chart, width))));
     return html('section', {class: 'group'}, html('h2', {}, 'By the number of ranks'),
       legend(plan, () => made.forEach((one) => one.redraw())),
       html('div', {class: 'charts'}, made.map((one) => one.element)));
@@ -661,55 +366,14 @@ source of this page, as JSON.</p>
 
   // ---- The end of the page ----------------------------------------------------------------
 
-  function pairTable(head, pairs) {
-    return html('div', {}, html('h3', {}, head), html('table', {class: 'pairs small'},
-      html('tbody', {}, list(pairs).map((pair) => html('tr', {},
-        html('th', {scope: 'row'}, String(pair[0])), html('td', {}, String(pair[1] ?? '')))))));
-  }
-
-  // The clipboard is closed to some pages that were opened from a disk.  Then the older way is
-  // tried, and at worst the command is left selected.
-  async function copyText(element) {
-    try {
-      await navigator.clipboard.writeText(element.textContent);
-      return true;
-    } catch {
-      getSelection().selectAllChildren(element);
-      return document.execCommand('copy');
-    }
-  }
-
-  function commandBox(command) {
-    const code = html('pre', {class: 'command'}, inWords(command));
-    const button = html('button', {type: 'button', class: 'copy'}, 'Copy');
-    button.addEventListener('click', async () => {
-      if (await copyText(code))
-        button.textContent = 'Copied';
-    });
-    return html('div', {}, html('h3', {}, 'Make this plan again'), code, button);
-  }
-
   function ending(data) {
     return html('section', {id: 'settings'}, html('h2', {}, 'How this plan was made'),
       html('div', {class: 'facts'}, pairTable('Settings', data.settings),
         pairTable('Versions', data.versions)),
-      data.command ? commandBox(data.command) : null);
+      data.command ? commandBox('Make this plan again', data.command) : null);
   }
 
   // ---- The page ---------------------------------------------------------------------------
-
-  function watch(made) {
-    const fit = () => made.filter((one) => one.plot.clientWidth >= 260 &&
-      Math.abs(one.plot.clientWidth - one.width) > 1).forEach((one) => one.redraw());
-    // In the next frame: drawing changes sizes, which an observer must not do while it is called.
-    const observer = new ResizeObserver(() => requestAnimationFrame(fit));
-    made.forEach((one) => observer.observe(one.plot));
-    // Drawn for half the width of a sheet, or the letters would shrink with the chart.
-    addEventListener('beforeprint', () => made.forEach((one) => one.redraw(one.wide ? 700 : 340)));
-    addEventListener('afterprint', () => made.forEach((one) => one.redraw()));
-    document.addEventListener('pointerdown', (event) => made.filter((one) => one.plot.hideTip &&
-      !one.plot.contains(event.target)).forEach((one) => one.plot.hideTip()));
-  }
 
   function build(page, data) {
     const plan = readPlan(data);
@@ -729,21 +393,4 @@ source of this page, as JSON.</p>
     watch(made);
   }
 
-  function read() {
-    try {
-      return JSON.parse(document.getElementById('data').textContent);
-    } catch {
-      return null;
-    }
-  }
-
-  const page = document.getElementById('page');
-  const data = read();
-  if (data)
-    build(page, data);
-  else
-    page.append(html('p', {class: 'problem'}, 'The data of this page cannot be read.'));
-})();
-</script>
-</body>
-</html>
+  show(build);

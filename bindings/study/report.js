@@ -1,246 +1,8 @@
-<!DOCTYPE html>
-<!-- dasgd is free software under the 3-clause BSD license; see LICENSE. -->
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy"
-      content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline';
-               img-src data:">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
-<title>Study</title>
-<style>
-/* The colours of the curves keep apart under the common kinds of colour blindness, and stand out
-   from the background by at least 3:1.  Order: see algorithmStyles() below. */
-:root {
-  color-scheme: light;
-  --back: #ffffff; --panel: #f5f7f8; --text: #1b2024; --muted: #566069; --line: #d5dadf;
-  --grid: #e6e9ec; --accent: #0b5c94; --warn-back: #fff3d6; --warn-text: #6b4700;
-  --s0: #102c84; --s1: #9f7100; --s2: #4c9e84; --s3: #d559de;
-  --s4: #8c3d12; --s5: #552fca; --s6: #616a75; --s7: #661030;
-}
-/* Only on screens: paper is always light. */
-@media screen and (prefers-color-scheme: dark) {
-  :root {
-    color-scheme: dark;
-    --back: #14171a; --panel: #1d2125; --text: #e7eaec; --muted: #a8b1b9; --line: #3a4148;
-    --grid: #2a3036; --accent: #7cc0f2; --warn-back: #3b2f12; --warn-text: #f4d58a;
-    --s0: #64c7fc; --s1: #e0d303; --s2: #a3eac3; --s3: #8a5a8c;
-    --s4: #dd881b; --s5: #7c64fe; --s6: #88989e; --s7: #c43b15;
-  }
-}
-* { box-sizing: border-box; }
-html { -webkit-text-size-adjust: 100%; }
-body {
-  margin: 0 auto; padding: 24px 20px 48px; max-width: 1240px; background: var(--back);
-  color: var(--text); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans",
-  Arial, sans-serif; overflow-wrap: anywhere;
-}
-h1 { font-size: 1.75rem; line-height: 1.2; margin: 0 0 4px; }
-h2 { font-size: 1.3rem; line-height: 1.3; margin: 0 0 4px; }
-h3 { font-size: 1rem; margin: 0 0 6px; }
-p { margin: 0 0 12px; }
-a { color: var(--accent); }
-.muted { color: var(--muted); }
-.small { font-size: .875rem; }
-section { margin-top: 32px; padding-top: 20px; border-top: 1px solid var(--line); }
-nav ol { margin: 0; padding-left: 1.4em; }
-nav li { margin-bottom: 6px; }
-.summary {
-  font-size: 1.06rem; margin: 12px 0 16px; padding: 10px 14px; background: var(--panel);
-  border-left: 4px solid var(--accent);
-}
-.badge {
-  display: inline-block; padding: 0 8px; border-radius: 4px; background: var(--warn-back);
-  color: var(--warn-text); font-weight: 600;
-}
-.problem { color: var(--warn-text); background: var(--warn-back); padding: 10px 14px; }
-
-.scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; }
-.scroll:focus-visible, button:focus-visible { outline: 3px solid var(--accent);
-  outline-offset: 1px; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { padding: 7px 10px; text-align: right; vertical-align: top; font-weight: 400; }
-thead th { vertical-align: bottom; font-size: .875rem; font-weight: 600; line-height: 1.25;
-  overflow-wrap: normal; background: var(--panel); }
-tbody tr { border-top: 1px solid var(--line); }
-td { white-space: nowrap; }
-/* The names stay in sight when a narrow screen scrolls the table. */
-.results th:first-child {
-  text-align: left; position: sticky; left: 0; background: var(--back);
-  min-width: 8.5em; overflow-wrap: normal;
-}
-.results thead th:first-child { background: var(--panel); }
-.results [title] { text-decoration: underline dotted; text-underline-offset: 3px; cursor: help; }
-.name { display: inline-flex; align-items: baseline; max-width: 16em; }
-.under { display: block; font-size: .8125rem; color: var(--muted); font-weight: 400; }
-/* Above .under: the reason of a failure is a sentence and must not widen the column. */
-.wrap { white-space: normal; overflow-wrap: anywhere; max-width: 15em; }
-.wrap.bad { color: var(--warn-text); }
-strong { font-weight: 700; }
-.swatch { display: inline-block; width: .7em; height: .7em; border-radius: 2px; margin-right: .45em;
-  background: currentColor; flex: none; }
-.hint { display: none; }
-details { margin: 8px 0 0; }
-summary { cursor: pointer; color: var(--accent); }
-.meanings { margin: 4px 0 0; }
-ul.meanings { padding-left: 1.2em; columns: 2; column-gap: 28px; }
-.meanings li { break-inside: avoid; }
-
-.toolbar { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; margin: 22px 0 4px; }
-.options { margin: 6px 0 4px; gap: 6px 14px; }
-button {
-  font: inherit; font-size: .875rem; color: var(--text); background: var(--back); cursor: pointer;
-  border: 1px solid var(--line); border-radius: 6px; padding: 5px 10px; min-height: 36px;
-}
-button:hover { border-color: var(--muted); }
-.entry { display: inline-flex; align-items: center; gap: 7px; }
-.entry svg { flex: none; }
-.entry[aria-pressed="false"] { color: var(--muted); text-decoration: line-through; }
-.entry[aria-pressed="false"] svg { opacity: .25; }
-.switch[aria-pressed="true"] { background: var(--accent); border-color: var(--accent);
-  color: var(--back); }
-.charts { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 22px 28px;
-  margin-top: 14px; }
-figure { margin: 0; position: relative; min-width: 0; }
-figure.wide { grid-column: 1 / -1; }
-figcaption .under { margin-top: -4px; min-height: 1.3em; }
-.plot { position: relative; }
-.plot svg { display: block; width: 100%; height: auto; touch-action: pan-y; }
-.plot text { font: 12px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", Arial,
-  sans-serif; fill: var(--muted); }
-.plot text.strong { fill: var(--text); }
-.gridline { stroke: var(--grid); stroke-width: 1; }
-.axis { stroke: var(--muted); stroke-width: 1; }
-.limit { stroke: var(--text); stroke-width: 1.5; stroke-dasharray: 6 4; }
-.whisker { stroke: var(--text); stroke-width: 1.5; }
-.guide { stroke: var(--muted); stroke-width: 1; }
-.halo { paint-order: stroke; stroke: var(--back); stroke-width: 4px; stroke-linejoin: round; }
-.tip {
-  position: absolute; z-index: 2; pointer-events: none; background: var(--back); font-size: 12px;
-  border: 1px solid var(--muted); border-radius: 6px; padding: 6px 9px; line-height: 1.45;
-  white-space: nowrap; max-width: 100%; box-shadow: 0 2px 8px rgb(0 0 0 / .18);
-}
-.tip b { display: block; }
-.tip table { width: auto; }
-.tip td { padding: 0 0 0 10px; }
-.tip td:first-child { text-align: left; padding-left: 0; }
-.tip tr { border: 0; }
-[hidden] { display: none !important; }
-
-.facts { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 24px 28px; }
-.pairs th, .pairs td { text-align: left; padding: 4px 10px 4px 0; white-space: normal; }
-.pairs th { color: var(--muted); width: 40%; }
-pre { margin: 0 0 8px; padding: 10px 14px; background: var(--panel); white-space: pre-wrap;
-  border-radius: 6px; font: .875rem/1.5 ui-monospace, "DejaVu Sans Mono", Menlo, monospace; }
-.word { display: inline-block; max-width: 100%; }
-
-@media (max-width: 820px) {
-  .charts, .facts { grid-template-columns: minmax(0, 1fr); }
-  ul.meanings { columns: 1; }
-}
-@media (max-width: 640px) {
-  body { padding: 16px 14px 40px; }
-  h1 { font-size: 1.4rem; }
-  .hint { display: block; }
-  /* Means only: a wide box would hide the whole chart. */
-  .tip td.muted { display: none; }
-  .results { font-size: .875rem; }
-  .results th, .results td { padding: 6px 8px; }
-  .wrap { max-width: 11em; }
-}
-@media print {
-  @page { margin: 14mm 12mm; }
-  body { max-width: none; padding: 0; font-size: 10.5pt; -webkit-print-color-adjust: exact;
-    print-color-adjust: exact; }
-  /* The legend stays, as the key to the colours, but does not look like something to press. */
-  .switch, .switch-hint, .copy, .tip, .hint, .options, nav, .guide { display: none !important; }
-  .entry { border: 0; padding: 0 8px 0 0; min-height: 0; }
-  .entry[aria-pressed="false"] { display: none; }
-  .charts { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 14px 18px; }
-  .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-  figure, tr, pre, .summary, .toolbar { break-inside: avoid; }
-  h2, h3, .toolbar { break-after: avoid; }
-  section.group + section.group { break-before: page; }
-  .scroll { overflow: visible; border: 0; }
-  .results { font-size: 7.5pt; }
-  .results th, .results td { padding: 3px 4px; }
-  .results thead th { font-size: 7pt; }
-  .results .under { font-size: 6.5pt; }
-  .results th:first-child { position: static; min-width: 0; }
-  .results [title] { text-decoration: none; }
-  .wrap { max-width: 11em; }
-  .small, .meanings, figcaption .under { font-size: 8pt; line-height: 1.35; }
-  ul.meanings { columns: 2; }
-  details:not([open]), summary { display: none; }
-  .toolbar { margin: 12px 0 0; }
-  .charts { margin-top: 8px; }
-  .pairs th, .pairs td { padding: 1px 10px 1px 0; }
-  pre { padding: 6px 10px; font-size: 8pt; }
-  section { margin-top: 16px; padding-top: 12px; }
-  section.group + section.group { margin-top: 0; padding-top: 0; border: 0; }
-}
-</style>
-</head>
-<body>
-<noscript>
-<p class="problem">This page draws its tables and charts with JavaScript, which is switched off.
-Please allow it for this page. Nothing is loaded from a network. The numbers are also in the
-source of this page, as JSON.</p>
-</noscript>
-<main id="page"></main>
-<script type="application/json" id="data">@DATA@</script>
-<script>
-(() => {
-  'use strict';
-
   const SERIAL = 'serial SGD';
   const BASELINE = 'AllreduceSGD';
   const COLOURS = 8;
-  const SVG = 'http://www.w3.org/2000/svg';
-
-  // ---- Elements ---------------------------------------------------------------------------
-
-  // Children that are strings become text, never markup: names come from the command line.
-  function fill(element, attributes, children) {
-    for (const [name, value] of Object.entries(attributes || {})) {
-      if (value !== null && value !== undefined && value !== false)
-        element.setAttribute(name, value === true ? '' : value);
-    }
-    element.append(...children.flat(Infinity).filter((child) => (child ?? null) !== null));
-    return element;
-  }
-
-  const html = (tag, attributes, ...children) =>
-    fill(document.createElement(tag), attributes, children);
-  const draw = (tag, attributes, ...children) =>
-    fill(document.createElementNS(SVG, tag), attributes, children);
-
-  const list = (value) => (Array.isArray(value) ? value : []);
-  const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
-  const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
   // ---- Numbers ----------------------------------------------------------------------------
-
-  const grouped = (value) => value.toLocaleString('en-US', {maximumSignificantDigits: 3});
-
-  // Three significant digits.  Rounds first: 999.7 is written as 1,000.
-  function digits(value) {
-    const rounded = Number(value.toPrecision(3));
-    const size = Math.abs(rounded);
-    if (size === 0)
-      return '0';
-    if (size >= 1e9 || size < 1e-3)
-      return rounded.toExponential().replace('e+', 'e');
-    return size >= 1000 ? grouped(rounded) : rounded.toPrecision(3);
-  }
-
-  // As digits(), without zeros at the end: for settings and axes.
-  function plain(value) {
-    const text = digits(value);
-    return text.includes('.') && !text.includes('e') ? text.replace(/\.?0+$/, '') : text;
-  }
 
   function unitOf(value, units) {
     let found = units[0];
@@ -280,13 +42,6 @@ source of this page, as JSON.</p>
   function intervalText(quantity, units) {
     const scale = unitOf(quantity.mean, units)[0];
     return `${digits(quantity.low / scale)} to ${digits(quantity.high / scale)}`;
-  }
-
-  function tickText(value) {
-    const size = Math.abs(value);
-    if (size >= 1e6)
-      return plain(value / 1e6) + 'M';
-    return size >= 1e3 ? plain(value / 1e3) + 'k' : plain(Number(value.toPrecision(6)));
   }
 
   const percent = (value) => (value === 0 ? '0%' : plain(100 * value) + '%');
@@ -393,13 +148,6 @@ source of this page, as JSON.</p>
     };
   }
 
-  // The marks tell curves apart where colours do not, for example on grey paper.
-  const MARKS = [
-    'M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z', 'M-3.5-3.5h7v7h-7z', 'M0-4.6L4.4 3.4H-4.4z',
-    'M0-4.8L4.8 0L0 4.8L-4.8 0z', 'M0 4.6L4.4-3.4H-4.4z', 'M-1.4-4.5h2.8v3.1h3.1v2.8h-3.1v3.1' +
-    'h-2.8v-3.1h-3.1v-2.8h3.1z', 'M-4.5-2h9v4h-9z', 'M-2-4.5h4v9h-4z',
-  ];
-
   function mark(style, x, y) {
     return draw('path', {d: MARKS[style.index % MARKS.length], fill: 'currentColor',
       transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`});
@@ -412,9 +160,6 @@ source of this page, as JSON.</p>
         'stroke-dasharray': style.dash}),
       mark(style, 15, 7));
   }
-
-  const swatch = (style) =>
-    html('span', {class: 'swatch', style: style.colour, 'aria-hidden': 'true'});
 
   // ---- The sentence at the head of a group ------------------------------------------------
 
@@ -577,8 +322,6 @@ source of this page, as JSON.</p>
     (column.key === 'place' ? row.place :
       column.units ? mean(row, column.key) !== null : isNumber(row[column.key]))));
 
-  const capital = (text) => text[0].toUpperCase() + text.slice(1);
-
   function resultTable(group, styles) {
     const columns = usedColumns(group.rows);
     const best = new Map(columns.map((column) => [column, bestRows(group.rows, column)]));
@@ -646,28 +389,11 @@ source of this page, as JSON.</p>
       at: (value) => from + (Math.log10(value) - ends[0]) / (ends[1] - ends[0]) * (to - from)};
   }
 
-  const text = (x, y, value, attributes) =>
-    draw('text', {x: x.toFixed(1), y: y.toFixed(1), ...attributes}, value);
-  const line = (x1, y1, x2, y2, name) => draw('line', {x1: x1.toFixed(1), y1: y1.toFixed(1),
-    x2: x2.toFixed(1), y2: y2.toFixed(1), class: name});
-
-  function yAxis(scale, box, format) {
-    return scale.ticks.map((tick) => [
-      line(box.left, scale.at(tick), box.right, scale.at(tick), 'gridline'),
-      text(box.left - 7, scale.at(tick) + 4, format(tick), {'text-anchor': 'end'}),
-    ]);
-  }
-
   function xAxis(scale, box, format) {
     return scale.ticks.map((tick) => [
       line(scale.at(tick), box.bottom, scale.at(tick), box.bottom + 4, 'axis'),
       text(scale.at(tick), box.bottom + 18, format(tick), {'text-anchor': 'middle'}),
     ]);
-  }
-
-  function emptyPlot(width, message) {
-    return {svg: draw('svg', {viewBox: `0 0 ${width} 80`},
-      text(width / 2, 44, message, {'text-anchor': 'middle'})), label: message};
   }
 
   // ---- Loss curves ------------------------------------------------------------------------
@@ -982,94 +708,30 @@ source of this page, as JSON.</p>
 
   // ---- Figures ----------------------------------------------------------------------------
 
-  // A figure draws its chart for the width it has, so that letters keep their size on a phone.
-  function figure(options, make, styles) {
-    const note = html('span', {class: 'under'}, options.note);
-    const plot = html('div', {class: 'plot'});
-    const tip = html('div', {class: 'tip', hidden: true, 'aria-hidden': 'true'});
-    const element = html('figure', {class: options.wide ? 'wide' : null,
-      'data-chart': options.name},
-    html('figcaption', {}, html('h3', {}, options.head), note), plot);
-    const chart = {element, plot, wide: options.wide, width: 0};
-    chart.redraw = (width) => {
-      chart.width = Math.max(260, Math.round(width || plot.clientWidth || 560));
-      const made = make(chart.width);
-      made.svg.setAttribute('role', 'img');
-      made.svg.setAttribute('aria-label', made.label);
-      note.textContent = [options.note, made.note].filter((part) => part).join(' ');
-      tip.hidden = true;
-      plot.replaceChildren(made.svg, tip);
-      if (made.pick)
-        listen(made, plot, tip, styles);
+  // A place of a chart gives values of algorithms, which are told in their colours.
+  function coloured(options, make, styles) {
+    const pickOf = (pick) => (at) => {
+      const found = pick(at);
+      return found && {...found,
+        rows: found.rows.map(([name, ...values]) => [styles.get(name), name, ...values])};
     };
-    return chart;
-  }
-
-  function listen(made, plot, tip, styles) {
-    const guide = line(0, 0, 0, 0, 'guide');
-    const hide = () => {
-      tip.hidden = true;
-      guide.remove();
-    };
-    const show = (event) => {
-      const area = made.svg.getBoundingClientRect();
-      const scale = made.svg.viewBox.baseVal.width / area.width;
-      const at = {x: (event.clientX - area.left) * scale, y: (event.clientY - area.top) * scale};
-      const found = made.pick(at);
-      if (!found || found.rows.length === 0)
-        return hide();
-      if (isNumber(found.guide)) {
-        placeGuide(guide, found.guide, made.box);
-        made.svg.append(guide);
-      }
-      fillTip(tip, found, styles);
-      placeTip(tip, plot, at.x / scale, at.y / scale);
-      return undefined;
-    };
-    made.svg.addEventListener('pointermove', show);
-    made.svg.addEventListener('pointerdown', show);
-    // A finger that lifts leaves the chart, too; then the values stay to be read.
-    made.svg.addEventListener('pointerleave', (event) => event.pointerType === 'mouse' && hide());
-    plot.hideTip = hide;
-  }
-
-  function placeGuide(guide, x, box) {
-    guide.setAttribute('x1', x);
-    guide.setAttribute('x2', x);
-    guide.setAttribute('y1', box.top);
-    guide.setAttribute('y2', box.bottom);
-  }
-
-  function fillTip(tip, found, styles) {
-    const rows = found.rows.map(([name, value, more]) => html('tr', {},
-      html('td', {}, swatch(styles.get(name)), name), html('td', {}, value),
-      more ? html('td', {class: 'muted'}, more) : null));
-    tip.replaceChildren(html('b', {}, found.head), html('table', {}, rows));
-    tip.hidden = false;
-  }
-
-  // Beside the pointer, on the side that has room; never beyond the chart, or a phone scrolls.
-  function placeTip(tip, plot, x, y) {
-    tip.style.left = '0';
-    tip.style.top = '0';
-    const room = plot.clientWidth - tip.offsetWidth;
-    const left = x + 16 <= room ? x + 16 : x - 16 - tip.offsetWidth;
-    tip.style.left = `${clamp(left, 0, Math.max(0, room))}px`;
-    tip.style.top = `${clamp(y - tip.offsetHeight / 2, 0,
-      Math.max(0, plot.clientHeight - tip.offsetHeight))}px`;
+    return figure(options, (width) => {
+      const made = make(width);
+      return made.pick ? {...made, pick: pickOf(made.pick)} : made;
+    });
   }
 
   function groupFigures(group, state, styles) {
     const band = 'Line: mean. Band: lowest to highest run. Dashed: target.';
-    const loss = (name) => figure({name: `loss-${name}`, note: band,
+    const loss = (name) => coloured({name: `loss-${name}`, note: band,
       head: `${capital(group.measure)} ${KINDS[name].head}`},
     (width) => lossChart(group, KINDS[name], state, styles, width), styles);
-    const bars = (name, wide) => figure({name, wide, note: BARS[name].note, head: BARS[name].head},
+    const bars = (name, wide) => coloured({name, wide, note: BARS[name].note, head: BARS[name].head},
       (width) => barChart(group, name, state, styles, width), styles);
     const figures = [bars('time_to_target', true), loss('time'), loss('gradients'),
       bars('throughput'), bars('idle')];
     if (group.staleness.length > 0)
-      figures.push(figure({name: 'staleness', wide: true, head: 'Staleness of the gradients',
+      figures.push(coloured({name: 'staleness', wide: true, head: 'Staleness of the gradients',
         note: 'How many updates a gradient was behind when it was applied. Left is fresher.'},
       (width) => stalenessChart(group, state, styles, width), styles));
     return figures;
@@ -1151,49 +813,6 @@ source of this page, as JSON.</p>
 
   // ---- The end of the page ----------------------------------------------------------------
 
-  function pairTable(head, pairs) {
-    return html('div', {}, html('h3', {}, head), html('table', {class: 'pairs small'},
-      html('tbody', {}, list(pairs).map((pair) => html('tr', {},
-        html('th', {scope: 'row'}, String(pair[0])), html('td', {}, String(pair[1] ?? '')))))));
-  }
-
-  function selectText(element) {
-    const range = document.createRange();
-    range.selectNodeContents(element);
-    const selection = getSelection();
-    selection.removeAllRanges();
-    selection.addRange(range);
-  }
-
-  // The clipboard is closed to some pages that were opened from a disk.  Then the older way is
-  // tried, and at worst the command is left selected.
-  async function copyText(element) {
-    try {
-      await navigator.clipboard.writeText(element.textContent);
-      return true;
-    } catch {
-      selectText(element);
-      try {
-        return document.execCommand('copy');
-      } catch {
-        return false;
-      }
-    }
-  }
-
-  function commandBox(command) {
-    // Lines end between words only: options begin with hyphens, where they would break otherwise.
-    const words = command.split(' ').map((word, i) =>
-      [i > 0 ? ' ' : '', html('span', {class: 'word'}, word)]);
-    const code = html('pre', {class: 'command'}, words);
-    const button = html('button', {type: 'button', class: 'copy'}, 'Copy');
-    button.addEventListener('click', async () => {
-      if (await copyText(code))
-        button.textContent = 'Copied';
-    });
-    return html('div', {}, html('h3', {}, 'Run this study again'), code, button);
-  }
-
   function ending(study, index, count) {
     return html('section', {id: count > 1 ? `settings-${index + 1}` : 'settings'},
       html('h2', {}, count > 1 ? `How study ${index + 1} was made: ${study.title}` :
@@ -1201,7 +820,7 @@ source of this page, as JSON.</p>
       count > 1 ? html('p', {class: 'muted'}, origin(study)) : null,
       html('div', {class: 'facts'}, pairTable('Settings', study.settings),
         pairTable('Versions', study.versions)),
-      html('p', {}), study.command ? commandBox(study.command) : null);
+      html('p', {}), study.command ? commandBox('Run this study again', study.command) : null);
   }
 
   // ---- The page ---------------------------------------------------------------------------
@@ -1235,27 +854,6 @@ source of this page, as JSON.</p>
     });
   }
 
-  function watch(charts) {
-    const fit = () => {
-      for (const chart of charts) {
-        if (Math.abs(chart.plot.clientWidth - chart.width) > 1 && chart.plot.clientWidth >= 260)
-          chart.redraw();
-      }
-    };
-    // In the next frame: drawing changes sizes, which an observer must not do while it is called.
-    const observer = new ResizeObserver(() => requestAnimationFrame(fit));
-    charts.forEach((chart) => observer.observe(chart.plot));
-    // Drawn for half the width of a sheet, or the letters would shrink with the chart.
-    addEventListener('beforeprint', () => charts.forEach((c) => c.redraw(c.wide ? 700 : 340)));
-    addEventListener('afterprint', () => charts.forEach((c) => c.redraw()));
-    document.addEventListener('pointerdown', (event) => {
-      for (const chart of charts) {
-        if (chart.plot.hideTip && !chart.plot.contains(event.target))
-          chart.plot.hideTip();
-      }
-    });
-  }
-
   function build(page, data) {
     const studies = data.studies ? list(data.studies) : [data];
     const groups = readGroups(data, studies);
@@ -1270,21 +868,4 @@ source of this page, as JSON.</p>
     watch(charts);
   }
 
-  function read() {
-    try {
-      return JSON.parse(document.getElementById('data').textContent);
-    } catch {
-      return null;
-    }
-  }
-
-  const page = document.getElementById('page');
-  const data = read();
-  if (data)
-    build(page, data);
-  else
-    page.append(html('p', {class: 'problem'}, 'The data of this page cannot be read.'));
-})();
-</script>
-</body>
-</html>
+  show(build);
