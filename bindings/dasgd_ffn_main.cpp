@@ -13,14 +13,11 @@
 
 #include <mlpack/core/util/mlpack_main.hpp>
 
-#include <common/classifier.hpp>
-#include <common/data_params.hpp>
-#include <common/dataset.hpp>
-#include <common/optimizer_params.hpp>
-#include <common/train.hpp>
-#include <ffn/points.hpp>
+#include <data/data_params.hpp>
 #include <ranks/failure.hpp>
-#include <ranks/ranks.hpp>
+#include <training/classifier.hpp>
+#include <training/confusion.hpp>
+#include <training/optimizer_params.hpp>
 
 using namespace mlpack;
 using namespace mlpack::util;
@@ -35,12 +32,7 @@ BINDING_SHORT_DESC(
 
 BINDING_LONG_DESC(
     "Trains a neural network of mlpack for classification on several processes "
-    "at once, without a parameter server.  "
-    "Each process computes gradients on its part of the points, sends them to "
-    "the others without waiting, and applies everybody's; all end with the "
-    "same model.  Start processes with " + PRINT_PARAM_STRING("ranks") +
-    ", or run the program under mpirun; otherwise it is plain SGD."
-    "\n\n"
+    "at once, without a parameter server.  " + ProcessesText() +
     "The network is described by " + PRINT_PARAM_STRING("layers") + " or in " +
     PRINT_PARAM_STRING("layers_file") + ", one word per layer: "
     "conv:FxWxH (F maps, kernels of W x H; with :stride=S and "
@@ -107,7 +99,7 @@ static Network* MakeNetwork(util::Params& params, const dasgd::ffn::Shape& shape
   const std::string name = params.Has("layers_file") ? "layers_file" : "layers";
   std::string text = params.Get<std::string>(name);
   if (name == "layers_file")
-    text = dasgd::ffn::ReadText(text, PRINT_PARAM_STRING(name));
+    text = dasgd::cli::InputFile(text, PRINT_PARAM_STRING(name), false).Text();
   try
   {
     const auto layers = dasgd::ffn::ParseLayers(text);
@@ -163,37 +155,109 @@ static size_t Inputs(const Network& network)
 static size_t Outputs(const Network& network)
 { return network.Network().back()->OutputSize(); }
 
-/**
- * Make a network of standardized points one of points as they were, or the other
- * way: its first layer, which must be linear, takes that up.
- */
-static void Rescale(Network& network,
-                    const dasgd::cli::Standardizer& standardizer,
-                    void (dasgd::cli::Standardizer::*action)(arma::mat&,
-                        arma::vec&) const)
+//! A network of mlpack.
+class NetworkClassifier : public dasgd::cli::Classifier
 {
-  if (!standardizer.Used())
-    return;
-  const size_t inputs = Inputs(network);
-  // Through a const network: else mlpack forgets what it knows of the layers.
-  const size_t units = std::as_const(network).Network().front()->WeightSize() /
-      (inputs + 1);
-  arma::mat& parameters = network.Parameters();
-  arma::mat weights(parameters.memptr(), units, inputs);
-  arma::vec constant(parameters.memptr() + weights.n_elem, units);
-  (standardizer.*action)(weights, constant);
-  std::copy(weights.begin(), weights.end(), parameters.memptr());
-  std::copy(constant.begin(), constant.end(), parameters.memptr() +
-      weights.n_elem);
-}
+ public:
+  explicit NetworkClassifier(util::Params& params) :
+      params(params),
+      network(params.Get<Network*>("input_model"))
+  { }
+
+  void Scale(dasgd::cli::Dataset& data) override
+  {
+    if (data.width == 0 && params.Get<double>("scale") != 1)
+      data.points *= params.Get<double>("scale");
+  }
+
+  void Prepare(dasgd::cli::Dataset& data, dasgd::cli::DataNames& names) override
+  {
+    dasgd::cli::OnAllRanks([&]()
+    {
+      if (!network)
+        network = MakeNetwork(params, InputShape(params, data));
+      params.Get<Network*>("output_model") = network;
+      dasgd::ffn::ComputeLayerSizes(*network);
+    });
+    if (!params.Has("training_file"))
+      return;
+    const size_t classes = Outputs(*network);
+    dasgd::cli::NumberLabels(data, names, classes, "the network has " +
+        std::to_string(classes) + " outputs: give the last linear layer as "
+        "many as there are classes");
+    const std::string first = dasgd::ffn::FirstLayer(*network);
+    if (params.Has("standardize") && first != "Linear")
+    {
+      throw std::invalid_argument(PRINT_PARAM_STRING("standardize") + " needs a "
+          "network whose first layer is 'linear', but it is '" + first +
+          "'; leave it out, and use " + PRINT_PARAM_STRING("scale") +
+          " or 'batchnorm'!");
+    }
+  }
+
+  size_t Dimensions() const override { return Inputs(*network); }
+  std::string Origin() const override { return "the network"; }
+  arma::mat& Parameters() override { return network->Parameters(); }
+  std::set<size_t> Classes() const override
+  { return dasgd::cli::FirstNumbers(Outputs(*network)); }
+  dasgd::cli::Batch Loss() const override { return dasgd::cli::Batch::Sum; }
+
+  dasgd::cli::Tags CheckpointTags(const bool continues) override
+  {
+    dasgd::cli::Tags tags = Classifier::CheckpointTags(continues);
+    if (params.Has("layers_file"))
+    {
+      tags.emplace_back("the layers in --layers_file",
+          dasgd::cli::InputFile(params.Get<std::string>("layers_file"), "",
+          false).Text());
+    }
+    return tags;
+  }
+
+  //! Those of the first layer, which is linear.
+  void ChangeWeights(
+      const std::function<void(arma::mat&, arma::vec&)>& change) override
+  {
+    const size_t inputs = Inputs(*network);
+    // Through a const network: else mlpack forgets what it knows of the layers.
+    const size_t units =
+        std::as_const(*network).Network().front()->WeightSize() / (inputs + 1);
+    arma::mat& parameters = network->Parameters();
+    arma::mat weights(parameters.memptr(), units, inputs);
+    arma::vec constant(parameters.memptr() + weights.n_elem, units);
+    change(weights, constant);
+    std::copy(weights.begin(), weights.end(), parameters.memptr());
+    std::copy(constant.begin(), constant.end(), parameters.memptr() +
+        weights.n_elem);
+  }
+
+  void Train(dasgd::cli::Dataset& data, dasgd::cli::Captured optimizer) override
+  {
+    std::cout << dasgd::ffn::NetworkTable(*network) << std::endl;
+    dasgd::ffn::Train(*network, std::move(data.points), data.labels, optimizer);
+  }
+
+  arma::Row<size_t> Classify(const arma::mat& points, arma::mat& scores)
+      override
+  {
+    dasgd::ffn::Predict(*network, points, scores);
+    arma::Row<size_t> predictions(scores.n_cols);
+    for (size_t i = 0; i < scores.n_cols; ++i)
+      predictions[i] = scores.col(i).index_max();
+    scores = arma::exp(scores);
+    return predictions;
+  }
+
+ private:
+  util::Params& params;
+  Network* network;
+};
 
 void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 {
   dasgd::cli::CheckTraining(params);
-  const bool trains = params.Has("training_file");
-  const bool tests = params.Has("test_file");
   dasgd::cli::CheckClassifier(params);
-  if (trains)
+  if (params.Has("training_file"))
   {
     RequireOnlyOnePassed(params, { "layers", "layers_file", "input_model" },
         true, "these say what to train");
@@ -203,113 +267,6 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
   RequireParamValue<double>(params, "scale", [](double x)
       { return std::isfinite(x); }, true, "scale must be finite");
   const size_t seed = dasgd::cli::Seed(params);
-  const auto scale = [&](dasgd::cli::Dataset& data)
-  {
-    if (data.width == 0 && params.Get<double>("scale") != 1)
-      data.points *= params.Get<double>("scale");
-  };
-
-  Network* network = params.Get<Network*>("input_model");
-  dasgd::cli::DataNames names;
-  dasgd::cli::OnAllRanks([&]()
-  {
-    if (network)
-      names = dasgd::cli::InputNames(params, network->Parameters());
-  });
-  timers.Start("loading_points");
-  dasgd::cli::Dataset data = dasgd::cli::TrainingData(params, names);
-  scale(data);
-  timers.Stop("loading_points");
-  dasgd::cli::OnAllRanks([&]()
-  {
-    if (!network)
-      network = MakeNetwork(params, InputShape(params, data));
-    params.Get<Network*>("output_model") = network;
-    dasgd::ffn::ComputeLayerSizes(*network);
-  });
-  const size_t inputs = Inputs(*network), classes = Outputs(*network);
-  if (trains)
-  {
-    dasgd::cli::NumberLabels(data, names, classes, "the network has " +
-        std::to_string(classes) + " outputs: give the last linear layer as "
-        "many as there are classes");
-  }
-  dasgd::cli::Dataset test;
-  const auto readTest = [&]()
-  {
-    test = dasgd::cli::TestData(params, names, inputs);
-    scale(test);
-  };
-  dasgd::cli::OnAllRanks([&]()
-  {
-    if (trains)
-    {
-      dasgd::cli::CheckDimensions(data.points.n_rows, data.pointsName, inputs,
-          "the network");
-    }
-    if (params.Has("standardize") && trains && dasgd::ffn::FirstLayer(*network)
-        != "Linear")
-    {
-      throw std::invalid_argument(PRINT_PARAM_STRING("standardize") + " needs a "
-          "network whose first layer is 'linear', but it is '" +
-          dasgd::ffn::FirstLayer(*network) + "'; leave it out, and use " +
-          PRINT_PARAM_STRING("scale") + " or 'batchnorm'!");
-    }
-    // Only the rank that writes looks at test data.
-    if (tests && dasgd::cli::Rank() == 0)
-      readTest();
-  });
-
-  dasgd::cli::Trained trained;
-  if (trains)
-  {
-    std::cout << dasgd::ffn::NetworkTable(*network) << std::endl;
-    dasgd::cli::Tags tags;
-    if (params.Has("input_model"))
-      tags = dasgd::cli::ModelTag(network->Parameters());
-    if (params.Has("layers_file"))
-    {
-      tags.emplace_back("the layers in --layers_file", dasgd::ffn::ReadText(
-          params.Get<std::string>("layers_file"), ""));
-    }
-    const dasgd::cli::Standardizer standardizer(params, data, names, true);
-    if (params.Has("input_model"))
-      Rescale(*network, standardizer, &dasgd::cli::Standardizer::Enter);
-    timers.Start("ffn_optimization");
-    trained = dasgd::cli::Train(params, data, seed, dasgd::cli::Batch::Sum,
-        standardizer.Scales(), tags,
-        [&](dasgd::cli::Captured optimizer)
-        {
-          dasgd::ffn::Train(*network, std::move(data.points), data.labels,
-              optimizer);
-        });
-    timers.Stop("ffn_optimization");
-    Rescale(*network, standardizer, &dasgd::cli::Standardizer::Leave);
-    dasgd::cli::SaveNames(params, names, network->Parameters());
-  }
-
-  dasgd::cli::OnAllRanks([&]()
-  {
-    if (!dasgd::cli::Writes())
-      return;
-    double accuracy = arma::datum::nan;
-    if (tests)
-    {
-      if (test.points.empty())
-        readTest(); // In place of rank 0.
-      timers.Start("ffn_prediction");
-      arma::mat output;
-      dasgd::ffn::Predict(*network, test.points, output);
-      timers.Stop("ffn_prediction");
-      arma::Row<size_t> predictions(output.n_cols);
-      for (size_t i = 0; i < output.n_cols; ++i)
-        predictions[i] = output.col(i).index_max();
-      accuracy = dasgd::cli::Predicted(params, test, names,
-          std::move(predictions), dasgd::cli::FirstNumbers(classes));
-      if (params.Has("probabilities"))
-        params.Get<arma::mat>("probabilities") = arma::exp(output);
-    }
-    if (trains)
-      dasgd::cli::SaveReports(params, trained, accuracy);
-  });
+  NetworkClassifier model(params);
+  dasgd::cli::RunClassifier(params, timers, model, seed, "ffn");
 }

@@ -12,13 +12,10 @@
 
 #include <mlpack/methods/linear_svm/linear_svm.hpp>
 
-#include <common/classifier.hpp>
-#include <common/data_params.hpp>
-#include <common/dataset.hpp>
-#include <common/optimizer_params.hpp>
-#include <common/train.hpp>
-#include <ranks/failure.hpp>
-#include <ranks/ranks.hpp>
+#include <data/data_params.hpp>
+#include <data/labels.hpp>
+#include <training/classifier.hpp>
+#include <training/optimizer_params.hpp>
 
 using namespace mlpack;
 using namespace mlpack::util;
@@ -32,44 +29,14 @@ BINDING_SHORT_DESC(
 
 BINDING_LONG_DESC(
     "Trains mlpack's linear support vector machine on several processes at "
-    "once, without a parameter server.  "
-    "Each process computes gradients on its part of the points, sends them to "
-    "the others without waiting, and applies everybody's; all end with the "
-    "same model.  Start processes with " + PRINT_PARAM_STRING("ranks") +
-    ", or run the program under mpirun; otherwise it is plain SGD."
-    "\n\n"
-    "Training data is given by " + PRINT_PARAM_STRING("training_file") + "; the "
-    "labels, words or whole numbers, by " + PRINT_PARAM_STRING("labels_file") +
-    " or in a column.  " + PRINT_PARAM_STRING("lambda") + " sets the "
-    "regularization, " + PRINT_PARAM_STRING("delta") + " the margin.  " +
+    "once, without a parameter server.  " + ProcessesText() + LabelsText() +
+    PRINT_PARAM_STRING("lambda") + " sets the regularization, " +
+    PRINT_PARAM_STRING("delta") + " the margin.  " +
     PRINT_PARAM_STRING("output_model") + " saves the model; " +
     PRINT_PARAM_STRING("input_model") + " loads one, to train it further or to "
-    "use it.  " + PRINT_PARAM_STRING("predictions") + " saves the predicted "
-    "class of each point in " + PRINT_PARAM_STRING("test_file") + ", and " +
-    PRINT_PARAM_STRING("probabilities") + " the scores of the classes.  "
-    "With " + PRINT_PARAM_STRING("test_labels_file") + " the accuracy and the "
-    "confusion matrix are printed."
-    "\n\n"
-    "All processes read the same training data and divide it among them; "
-    "with " + PRINT_PARAM_STRING("sharded") + " each reads its own file.  "
-    "Files may be CSV or TSV, with or without a header, ARFF, NumPy's .npy, "
-    "Armadillo binaries or IDX files such as MNIST's, also compressed.");
+    "use it.  " + FilesText("scores"));
 
-BINDING_EXAMPLE(
-    "To train a model with the points in " + PRINT_DATASET("data") +
-    " and the labels in " + PRINT_DATASET("labels") + " on two processes, and "
-    "save it to " + PRINT_MODEL("lsvm_model") + ":"
-    "\n\n" +
-    PRINT_CALL("dasgd_linear_svm", "training_file", "data.csv", "labels_file",
-        "labels.csv",
-        "step_size", 0.1, "epochs", 10, "ranks", 2, "output_model",
-        "lsvm_model") +
-    "\n\n"
-    "To predict the classes of the points in " + PRINT_DATASET("test") +
-    " with it (mlpack_linear_svm can do so, too):"
-    "\n\n" +
-    PRINT_CALL("dasgd_linear_svm", "input_model", "lsvm_model", "test_file", "test.csv",
-        "predictions", "predictions"));
+BINDING_EXAMPLE(ExampleText("linear_svm", "data", "test", "lsvm_model"));
 
 BINDING_SEE_ALSO("@linear_svm", "#linear_svm");
 
@@ -104,38 +71,27 @@ PARAM_MODEL_OUT(LinearSVMModel, "output_model",
 PARAM_MATRIX_OUT("probabilities",
     "File to save the scores of the classes of each test point to.", "p");
 
-void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
+//! mlpack's linear SVM.
+class SvmClassifier : public dasgd::cli::Classifier
 {
-  dasgd::cli::CheckTraining(params);
-  dasgd::cli::CheckClassifier(params);
-  RequireParamValue<double>(params, "lambda", [](double x) { return x >= 0.0; },
-      true, "lambda must be non-negative");
-  RequireParamValue<double>(params, "delta", [](double x) { return x >= 0.0; },
-      true, "delta must be non-negative");
-  RequireParamValue<int>(params, "num_classes",
-      [](int x) { return x >= 0 && x != 1; }, true, "number of classes must be "
-      "at least 2 (or 0 to count them)");
-  const size_t seed = dasgd::cli::Seed(params);
-  const bool trains = params.Has("training_file"), tests =
-      params.Has("test_file"), continues = params.Has("input_model");
+ public:
+  explicit SvmClassifier(util::Params& params) :
+      params(params),
+      continues(params.Has("input_model")),
+      intercept(!params.Has("no_intercept")),
+      model(continues ? params.Get<LinearSVMModel*>("input_model") :
+          new LinearSVMModel())
+  {
+    // The binding owns a new model from here on.
+    params.Get<LinearSVMModel*>("output_model") = model;
+    const size_t rows = Parameters().n_rows;
+    dimensions = rows - (model->svm.FitIntercept() && rows > 0 ? 1 : 0);
+  }
 
-  // The binding owns a new model from here on.
-  LinearSVMModel* model = continues ?
-      params.Get<LinearSVMModel*>("input_model") : new LinearSVMModel();
-  params.Get<LinearSVMModel*>("output_model") = model;
-  arma::mat& parameters = model->svm.Parameters();
-  dasgd::cli::DataNames names;
-  dasgd::cli::OnAllRanks([&]()
+  void Prepare(dasgd::cli::Dataset& data, dasgd::cli::DataNames& names) override
   {
-    if (continues)
-      names = dasgd::cli::InputNames(params, parameters);
-  });
-  dasgd::cli::Dataset data = dasgd::cli::TrainingData(params, names);
-  const size_t dimensions = trains && !continues ? data.points.n_rows :
-      parameters.n_rows - (model->svm.FitIntercept() && parameters.n_rows > 0 ?
-      1 : 0);
-  if (trains)
-  {
+    if (!params.Has("training_file"))
+      return;
     // Any whole numbers: the model comes with them.
     dasgd::cli::NumberLabels(data, names, size_t(-1), "");
     // Numbered in their order, alike on all ranks.
@@ -152,113 +108,91 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     }
     arma::Col<size_t> mappings(known.size());
     std::copy(known.begin(), known.end(), mappings.begin());
-    if (continues)
+    if (continues && (mappings.n_elem != model->mappings.n_elem ||
+        arma::any(mappings != model->mappings)))
     {
-      dasgd::cli::OnAllRanks([&]()
-      {
-        dasgd::cli::CheckDimensions(data.points.n_rows, data.pointsName,
-            dimensions, "the model, " + PRINT_PARAM_STRING("input_model"));
-      });
-      if (mappings.n_elem != model->mappings.n_elem ||
-          arma::any(mappings != model->mappings))
-      {
-        throw std::invalid_argument("The model in " +
-            PRINT_PARAM_STRING("input_model") + " is for other labels than "
-            "those in " + data.labelsName + "; train a new one!");
-      }
+      throw std::invalid_argument("The model in " +
+          PRINT_PARAM_STRING("input_model") + " is for other labels than those "
+          "in " + data.labelsName + "; train a new one!");
     }
     model->mappings = mappings;
+    classes = (given == 0) ? mappings.n_elem : given;
     data.labels.transform([&](const size_t label)
     { return size_t(std::distance(known.begin(), known.find(label))); });
-  }
-  dasgd::cli::Dataset test;
-  const auto readTest = [&]()
-  { test = dasgd::cli::TestData(params, names, dimensions); };
-  dasgd::cli::OnAllRanks([&]()
-  {
-    // Only the rank that writes looks at test data.
-    if (tests && dasgd::cli::Rank() == 0)
-      readTest();
-  });
-
-  dasgd::cli::Trained trained;
-  if (trains)
-  {
-    const bool intercept = !params.Has("no_intercept");
-    const dasgd::cli::Standardizer standardizer(params, data, names, intercept);
-    // A column for each class, its intercept in the last row.
-    arma::mat weights;
-    arma::vec constant;
-    const auto take = [&]()
-    {
-      weights = parameters.head_rows(dimensions).t();
-      constant = intercept ? arma::vec(parameters.tail_rows(1).t()) :
-          arma::vec(weights.n_rows, arma::fill::zeros);
-    };
-    const auto assign = [&]()
-    {
-      parameters.head_rows(dimensions) = weights.t();
-      if (intercept)
-        parameters.tail_rows(1) = constant.t();
-    };
-    if (continues && standardizer.Used() &&
-        parameters.n_rows == dimensions + intercept)
-    {
-      take();
-      standardizer.Enter(weights, constant);
-      assign();
-    }
-    const size_t given = size_t(params.Get<int>("num_classes"));
-    const size_t classes = (given == 0) ? model->mappings.n_elem : given;
-    timers.Start("linear_svm_optimization");
-    trained = dasgd::cli::Train(params, data, seed, dasgd::cli::Batch::Mean,
-        standardizer.Scales(), continues ? dasgd::cli::ModelTag(parameters) :
-        dasgd::cli::Tags(),
-        [&](dasgd::cli::Captured optimizer)
-        {
-          model->svm.Train(data.points, data.labels, classes, optimizer,
-              params.Get<double>("lambda"), params.Get<double>("delta"),
-              intercept);
-        });
-    timers.Stop("linear_svm_optimization");
-    if (standardizer.Used())
-    {
-      take();
-      standardizer.Leave(weights, constant);
-      assign();
-    }
-    dasgd::cli::SaveNames(params, names, parameters);
+    if (!continues)
+      dimensions = data.points.n_rows;
   }
 
-  dasgd::cli::OnAllRanks([&]()
+  size_t Dimensions() const override { return dimensions; }
+  std::string Origin() const override
+  { return "the model, " + PRINT_PARAM_STRING("input_model"); }
+  arma::mat& Parameters() override { return model->svm.Parameters(); }
+  std::set<size_t> Classes() const override
+  { return { model->mappings.begin(), model->mappings.end() }; }
+  dasgd::cli::Batch Loss() const override { return dasgd::cli::Batch::Mean; }
+  bool Intercept() const override { return intercept; }
+
+  void ChangeWeights(
+      const std::function<void(arma::mat&, arma::vec&)>& change) override
   {
-    if (!dasgd::cli::Writes())
+    // A column for each class, its intercept in the last row.  A model with
+    // other rows than these is not trained further, but anew.
+    arma::mat& parameters = Parameters();
+    if (parameters.n_rows != dimensions + intercept)
       return;
-    double accuracy = arma::datum::nan;
-    if (tests)
+    arma::mat weights = parameters.head_rows(dimensions).t();
+    arma::vec constant(weights.n_rows, arma::fill::zeros);
+    if (intercept)
+      constant = parameters.tail_rows(1).t();
+    change(weights, constant);
+    parameters.head_rows(dimensions) = weights.t();
+    if (intercept)
+      parameters.tail_rows(1) = constant.t();
+  }
+
+  void Train(dasgd::cli::Dataset& data, dasgd::cli::Captured optimizer) override
+  {
+    model->svm.Train(data.points, data.labels, classes, optimizer,
+        params.Get<double>("lambda"), params.Get<double>("delta"), intercept);
+  }
+
+  arma::Row<size_t> Classify(const arma::mat& points, arma::mat& scores)
+      override
+  {
+    arma::Row<size_t> numbers;
+    model->svm.Classify(points, numbers, scores);
+    if (numbers.max() >= model->mappings.n_elem)
     {
-      if (test.points.empty())
-        readTest(); // In place of rank 0.
-      arma::Row<size_t> classes;
-      arma::mat scores;
-      model->svm.Classify(test.points, classes, scores);
-      if (classes.max() >= model->mappings.n_elem)
-      {
-        throw std::runtime_error("The model predicts class " +
-            std::to_string(classes.max()) + ", for which it has no label; was "
-            "it trained with too large a " +
-            PRINT_PARAM_STRING("num_classes") + "?");
-      }
-      arma::Row<size_t> predictions(classes.n_elem);
-      for (size_t i = 0; i < classes.n_elem; ++i)
-        predictions[i] = model->mappings[classes[i]];
-      accuracy = dasgd::cli::Predicted(params, test, names,
-          std::move(predictions), std::set<size_t>(model->mappings.begin(),
-          model->mappings.end()));
-      if (params.Has("probabilities"))
-        params.Get<arma::mat>("probabilities") = std::move(scores);
+      throw std::runtime_error("The model predicts class " +
+          std::to_string(numbers.max()) + ", for which it has no label; was it "
+          "trained with too large a " + PRINT_PARAM_STRING("num_classes") +
+          "?");
     }
-    if (trains)
-      dasgd::cli::SaveReports(params, trained, accuracy);
-  });
+    return numbers.transform([&](const size_t number)
+        { return model->mappings[number]; });
+  }
+
+ private:
+  util::Params& params;
+  bool continues;
+  bool intercept;
+  LinearSVMModel* model;
+  size_t dimensions;
+  size_t classes = 0;
+};
+
+void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
+{
+  dasgd::cli::CheckTraining(params);
+  dasgd::cli::CheckClassifier(params);
+  RequireParamValue<double>(params, "lambda", [](double x) { return x >= 0.0; },
+      true, "lambda must be non-negative");
+  RequireParamValue<double>(params, "delta", [](double x) { return x >= 0.0; },
+      true, "delta must be non-negative");
+  RequireParamValue<int>(params, "num_classes",
+      [](int x) { return x >= 0 && x != 1; }, true, "number of classes must be "
+      "at least 2 (or 0 to count them)");
+  const size_t seed = dasgd::cli::Seed(params);
+  SvmClassifier model(params);
+  dasgd::cli::RunClassifier(params, timers, model, seed, "linear_svm");
 }

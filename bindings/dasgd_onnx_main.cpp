@@ -12,17 +12,16 @@
 
 #include <mlpack/core/util/mlpack_main.hpp>
 
-#include <common/confusion.hpp>
-#include <common/classifier.hpp>
-#include <common/load.hpp>
-#include <common/optimizer_params.hpp>
-#include <common/train.hpp>
+#include <data/load.hpp>
 #include <onnx/data.hpp>
 #include <onnx/flush_denormals.hpp>
 #include <onnx/objective.hpp>
 #include <onnx/table.hpp>
 #include <ranks/failure.hpp>
 #include <ranks/ranks.hpp>
+#include <training/confusion.hpp>
+#include <training/optimizer_params.hpp>
+#include <training/train.hpp>
 
 #include <dasgd/report/json_writer.hpp>
 

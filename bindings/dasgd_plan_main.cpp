@@ -10,19 +10,26 @@
 
 #include <mlpack/core/util/mlpack_main.hpp>
 
+<<<<<<< HEAD
 #include <common/other_load.hpp>
 #include <common/progress_line.hpp>
 #include <dasgd/files/whole_file.hpp>
 #include <dasgd/core/blas_threads.hpp>
+=======
+#include <dasgd/files/whole_file.hpp>
+#include <dasgd/core/blas_threads.hpp>
+>>>>>>> bindings
 #include <dasgd/transport/mpi_link_speed.hpp>
+#include <data/file_claims.hpp>
+#include <launcher/launch.hpp>
 #include <plan/measure.hpp>
 #include <plan/page.hpp>
+#include <problems/data_options.hpp>
+#include <problems/other_load.hpp>
+#include <problems/tasks.hpp>
 #include <ranks/failure.hpp>
-#include <ranks/launch.hpp>
 #include <ranks/ranks.hpp>
-#include <study/data_options.hpp>
-#include <study/same_file.hpp>
-#include <study/tasks.hpp>
+#include <terminal/progress_line.hpp>
 
 using namespace mlpack;
 using namespace mlpack::util;
@@ -262,7 +269,7 @@ static Settings SettingsOf(util::Params& params)
     for (const std::string input : { "training_file", "labels_file",
         "test_file", "test_labels_file", "hostfile" })
     {
-      if (!path.empty() && params.Has(input) && study::SameFile(path,
+      if (!path.empty() && params.Has(input) && dasgd::cli::SameFile(path,
           params.Get<std::string>(input)))
       {
         Refuse(name, path, "it is the same file as " +

@@ -10,23 +10,23 @@
 
 #include <mlpack/core/util/mlpack_main.hpp>
 
-#include <common/load.hpp>
-#include <common/suggest.hpp>
+#include <data/load.hpp>
+#include <terminal/suggest.hpp>
 #include <dasgd/topology/topology.hpp>
 #include <dasgd/files/whole_file.hpp>
 #include <ffn/layers.hpp>
-#include <ranks/launch.hpp>
+#include <launcher/launch.hpp>
+#include <launcher/spawn.hpp>
+#include <problems/data_options.hpp>
+#include <problems/read_data.hpp>
+#include <problems/tasks.hpp>
 #include <ranks/ranks.hpp>
-#include <ranks/spawn.hpp>
 #include <study/data.hpp>
-#include <study/data_options.hpp>
-#include <study/process.hpp>
-#include <study/read_data.hpp>
-#include <study/run.hpp>
-#include <study/same_file.hpp>
 #include <study/page.hpp>
+#include <study/process.hpp>
+#include <study/run.hpp>
+#include <study/result_files.hpp>
 #include <study/study.hpp>
-#include <study/tasks.hpp>
 
 #include <ctime>
 #include <filesystem>
@@ -494,7 +494,7 @@ static void CheckOutputs(const study::Settings& settings,
   {
     const std::string given = PRINT_PARAM_STRING(input.option) + " (" +
         input.path + ")";
-    if (study::SameFile(settings.reportFile, input.path))
+    if (dasgd::cli::SameFile(settings.reportFile, input.path))
     {
       Refuse("report_file", settings.reportFile, "it is the same file as " +
           given + ", which would be overwritten; choose another name for the "
@@ -502,7 +502,7 @@ static void CheckOutputs(const study::Settings& settings,
     }
     for (const std::string& path : results)
     {
-      if (study::SameFile(path, input.path))
+      if (dasgd::cli::SameFile(path, input.path))
       {
         Refuse("results_dir", settings.resultsDir, "its file '" + path + "' is "
             "the same as " + given + ", which the study reads; choose another "
@@ -532,22 +532,9 @@ static std::string FileState(const std::string& path)
       std::string(9 - nanoseconds.size(), '0') + nanoseconds + " UTC";
 }
 
-//! Everything that was asked for, checked; the points are read, too.
-static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
+//! The loss or the accuracy to reach.
+static void SetTarget(util::Params& params, study::Settings& settings)
 {
-  study::Settings settings;
-  settings.problem = OneOf(params, "problem", { "logistic", "softmax", "mlp",
-      "cnn", "onnx" });
-  settings.modelFile = ModelFileOf(params, settings.problem);
-  settings.batchSize = AtLeast(params, "batch_size", 1);
-  settings.algorithms = AlgorithmsOf(params);
-  settings.ranks = RanksOf(params);
-  settings.topologies = TopologiesOf(params, settings.ranks);
-  settings.slow = SlowOf(params, settings.ranks);
-  settings.seeds = AtLeast(params, "seeds", 1);
-  settings.steps = StepsOf(params);
-  settings.tuningSeeds = AtLeast(params, "tuning_seeds", 1);
-  settings.seed = AtLeast(params, "seed", 0);
   const double target = NotNegative(params, "target_loss");
   settings.target = (target > 0) ? target : study::Unknown;
   const double accuracy = params.Get<double>("target_accuracy");
@@ -564,12 +551,16 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
         ") as well; give one of both");
   }
   settings.accuracy = (accuracy > 0) ? accuracy : study::Unknown;
-  settings.only = OnlyOf(params, settings.algorithms);
-  settings.simulation = SimulationOf(params, settings.algorithms);
+}
+
+//! ens::ParallelSGD is for some problems only.
+static void CheckParallel(const study::Settings& settings)
+{
+  if (settings.problem == "logistic" || settings.problem == "softmax")
+    return;
   for (const study::Algorithm& algorithm : settings.algorithms)
   {
-    if (algorithm.name == "parallel" && settings.problem != "logistic" &&
-        settings.problem != "softmax")
+    if (algorithm.name == "parallel")
     {
       Refuse("algorithms", algorithm.name, "ParallelSGD computes gradients in "
           "several threads at once, which the problem '" + settings.problem +
@@ -577,16 +568,13 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
           PRINT_PARAM_STRING("problem"));
     }
   }
-  settings.budget = NotNegative(params, "time_budget");
-  settings.timeout = NotNegative(params, "timeout");
-  if (settings.budget > 1e6)
-  {
-    Refuse("time_budget", study::NumberText(settings.budget), "give at most "
-        "1000000 seconds, which is eleven days for each run");
-  }
+}
+
+//! The folder of results, and the page.
+static void SetOutputs(util::Params& params, study::Settings& settings)
+{
   settings.resultsDir = params.Get<std::string>("results_dir");
   settings.reportFile = params.Get<std::string>("report_file");
-  settings.command = CommandText();
   for (const std::string name : { "results_dir", "report_file" })
   {
     if (params.Get<std::string>(name).empty())
@@ -598,7 +586,11 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
     Refuse("report_file", settings.reportFile, "it cannot be written (" +
         problem + "); choose another place");
   }
+}
 
+//! How long a run may take where that was not given.
+static void SetTimes(study::Settings& settings)
+{
   if (settings.budget == 0)
   {
     settings.budget = (settings.problem == "cnn" ||
@@ -617,6 +609,143 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
         PRINT_PARAM_STRING("time_budget") + ", so all would be ended before; "
         "give more than that");
   }
+}
+
+//! What a reader of the page should know of the data.
+static void Describe(study::Settings& settings,
+                     const study::DataRequest& request,
+                     const study::DataSet& data)
+{
+  const bool images = request.data == "fashion_mnist" ||
+      request.data == "cifar10";
+  const bool drawn = request.data.compare(0, 9, "synthetic") == 0;
+  settings.data = (request.data == "fashion_mnist") ? "Fashion-MNIST" :
+      (request.data == "cifar10") ? "CIFAR-10" :
+      (request.data == "synthetic") ? "synthetic data" :
+      (request.data == "synthetic_sparse") ? "sparse synthetic data" :
+      request.training.substr(request.training.rfind('/') + 1);
+  settings.remark = std::to_string(data.train.labels.n_elem) +
+      " points to train with, " + std::to_string(data.validation.labels.n_elem)
+      + " to choose step sizes, " + std::to_string(data.test.labels.n_elem) +
+      " to test; a point is " + data.shape + ", in " +
+      std::to_string(data.classes) + " classes" +
+      (images ? ", every pixel from 0 to 1 less its mean" : "") +
+      (settings.problem == "logistic" && !drawn ? "; of more than two classes "
+      "it is asked whether the label is in the lower half" : "");
+}
+
+//! A list as it was understood: without what was named twice.
+template<typename ListType, typename TextType>
+static std::string ListText(const ListType& values,
+                            const std::string& between,
+                            TextType&& text)
+{
+  std::vector<std::string> parts;
+  for (const auto& value : values)
+    parts.push_back(text(value));
+  return study::Join(parts, between);
+}
+
+//! Keep what the results depend on, in the order of the parameters.
+static void KeepParameters(util::Params& params,
+                           const study::DataRequest& request,
+                           study::Settings& settings)
+{
+  study::Entries& all = settings.parameters;
+  const auto keep = [&](const std::string& name)
+  { all.Set(name, params.Get<std::string>(name)); };
+  const auto count = [&](const std::string& name, const size_t value)
+  { all.Set(name, std::to_string(value)); };
+  const auto number = [&](const std::string& name, const double value)
+  { all.Set(name, study::NumberText(value)); };
+  const auto same = [](const std::string& text) { return text; };
+  keep("problem");
+  all.Set("data", request.data);
+  all.Set("data_dir", request.folder);
+  for (const std::string name : { "training_file", "labels_file", "test_file",
+      "test_labels_file", "input_shape" })
+  {
+    if (!params.Has(name))
+      continue;
+    keep(name);
+    if (name != "input_shape")
+      settings.files.Set(name, FileState(params.Get<std::string>(name)));
+  }
+  if (!settings.layers.empty())
+    all.Set("layers", settings.layers);
+  if (!settings.modelFile.empty())
+  {
+    keep("model_file");
+    settings.files.Set("model_file", FileState(settings.modelFile));
+  }
+  count("points", request.points);
+  count("test_points", request.testPoints);
+  count("batch_size", settings.batchSize);
+  all.Set("algorithms", ListText(settings.algorithms, ",",
+      [](const study::Algorithm& algorithm) { return algorithm.name; }));
+  all.Set("ranks", ListText(settings.ranks, ",",
+      [](const size_t ranks) { return std::to_string(ranks); }));
+  all.Set("topologies", ListText(settings.topologies, ";", same));
+  all.Set("slow", ListText(settings.slow, ";", [](const std::string& slow)
+      { return slow.empty() ? std::string("none") : slow; }));
+  count("seeds", settings.seeds);
+  all.Set("step_sizes", ListText(settings.steps, ",",
+      [](const double step) { return study::NumberText(step); }));
+  count("tuning_seeds", settings.tuningSeeds);
+  count("validation_points", request.validationPoints);
+  for (const std::string name : { "target_loss", "target_accuracy" })
+    number(name, params.Get<double>(name));
+  number("time_budget", settings.budget);
+  number("timeout", settings.timeout);
+  count("seed", settings.seed);
+  if (settings.simulation.wanted)
+  {
+    all.Set("simulate", "yes");
+    for (const std::string name : { "gradient_seconds", "bandwidth",
+        "latency" })
+      number(name, params.Get<double>(name));
+    count("ranks_per_machine", settings.simulation.ranksPerMachine);
+  }
+  std::vector<std::string> graphs;
+  for (const std::string& topology : settings.topologies)
+  {
+    if (topology.compare(0, 5, "file:") == 0)
+      graphs.push_back(FileState(topology.substr(5)));
+  }
+  if (!graphs.empty())
+    settings.files.Set("topologies", study::Join(graphs, "; "));
+}
+
+//! Everything that was asked for, checked; the points are read, too.
+static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
+{
+  study::Settings settings;
+  settings.problem = OneOf(params, "problem", { "logistic", "softmax", "mlp",
+      "cnn", "onnx" });
+  settings.modelFile = ModelFileOf(params, settings.problem);
+  settings.batchSize = AtLeast(params, "batch_size", 1);
+  settings.algorithms = AlgorithmsOf(params);
+  settings.ranks = RanksOf(params);
+  settings.topologies = TopologiesOf(params, settings.ranks);
+  settings.slow = SlowOf(params, settings.ranks);
+  settings.seeds = AtLeast(params, "seeds", 1);
+  settings.steps = StepsOf(params);
+  settings.tuningSeeds = AtLeast(params, "tuning_seeds", 1);
+  settings.seed = AtLeast(params, "seed", 0);
+  SetTarget(params, settings);
+  settings.only = OnlyOf(params, settings.algorithms);
+  settings.simulation = SimulationOf(params, settings.algorithms);
+  CheckParallel(settings);
+  settings.budget = NotNegative(params, "time_budget");
+  settings.timeout = NotNegative(params, "timeout");
+  if (settings.budget > 1e6)
+  {
+    Refuse("time_budget", study::NumberText(settings.budget), "give at most "
+        "1000000 seconds, which is eleven days for each run");
+  }
+  SetOutputs(params, settings);
+  settings.command = CommandText();
+  SetTimes(settings);
 
   study::DataRequest request = study::RequestOf(params, settings.problem,
       settings.batchSize, settings.seed);
@@ -639,95 +768,8 @@ static study::Settings SettingsOf(util::Params& params, study::DataSet& data)
         "one batch of " + std::to_string(settings.batchSize) + " for each "
         "rank; give fewer ranks or more '--points'");
   }
-
-  settings.data = (request.data == "fashion_mnist") ? "Fashion-MNIST" :
-      (request.data == "cifar10") ? "CIFAR-10" :
-      (request.data == "synthetic") ? "synthetic data" :
-      (request.data == "synthetic_sparse") ? "sparse synthetic data" :
-      request.training.substr(request.training.rfind('/') + 1);
-  settings.remark = std::to_string(points) + " points to train with, " +
-      std::to_string(data.validation.labels.n_elem) + " to choose step sizes, "
-      + std::to_string(data.test.labels.n_elem) + " to test; a point is " +
-      data.shape + ", in " + std::to_string(data.classes) + " classes" +
-      (request.data == "fashion_mnist" || request.data == "cifar10" ?
-      ", every pixel from 0 to 1 less its mean" : "") +
-      (settings.problem == "logistic" && request.data.compare(0, 9,
-      "synthetic") != 0 ? "; of "
-      "more than two classes it is asked whether the label is in the lower half"
-      : "");
-
-  // What the results depend on, in the order of the parameters.
-  study::Entries& all = settings.parameters;
-  const auto keep = [&](const std::string& name)
-  { all.Set(name, params.Get<std::string>(name)); };
-  keep("problem");
-  all.Set("data", request.data);
-  all.Set("data_dir", request.folder);
-  for (const std::string name : { "training_file", "labels_file", "test_file",
-      "test_labels_file", "input_shape" })
-  {
-    if (!params.Has(name))
-      continue;
-    keep(name);
-    if (name != "input_shape")
-      settings.files.Set(name, FileState(params.Get<std::string>(name)));
-  }
-  if (!settings.layers.empty())
-    all.Set("layers", settings.layers);
-  if (!settings.modelFile.empty())
-  {
-    keep("model_file");
-    settings.files.Set("model_file", FileState(settings.modelFile));
-  }
-  all.Set("points", std::to_string(request.points));
-  all.Set("test_points", std::to_string(request.testPoints));
-  all.Set("batch_size", std::to_string(settings.batchSize));
-  // Lists as they were understood: without what was named twice.
-  const auto list = [&](const std::string& name,
-                        const auto& values,
-                        const std::string& between,
-                        const auto& text)
-  {
-    std::vector<std::string> parts;
-    for (const auto& value : values)
-      parts.push_back(text(value));
-    all.Set(name, study::Join(parts, between));
-  };
-  list("algorithms", settings.algorithms, ",",
-      [](const study::Algorithm& algorithm) { return algorithm.name; });
-  list("ranks", settings.ranks, ",",
-      [](const size_t ranks) { return std::to_string(ranks); });
-  list("topologies", settings.topologies, ";",
-      [](const std::string& topology) { return topology; });
-  list("slow", settings.slow, ";", [](const std::string& slow)
-      { return slow.empty() ? std::string("none") : slow; });
-  all.Set("seeds", std::to_string(settings.seeds));
-  list("step_sizes", settings.steps, ",",
-      [](const double step) { return study::NumberText(step); });
-  all.Set("tuning_seeds", std::to_string(settings.tuningSeeds));
-  all.Set("validation_points", std::to_string(request.validationPoints));
-  all.Set("target_loss", study::NumberText(target));
-  all.Set("target_accuracy", study::NumberText(accuracy));
-  all.Set("time_budget", study::NumberText(settings.budget));
-  all.Set("timeout", study::NumberText(settings.timeout));
-  all.Set("seed", std::to_string(settings.seed));
-  if (settings.simulation.wanted)
-  {
-    all.Set("simulate", "yes");
-    for (const std::string name : { "gradient_seconds", "bandwidth",
-        "latency" })
-      all.Set(name, study::NumberText(params.Get<double>(name)));
-    all.Set("ranks_per_machine", std::to_string(
-        settings.simulation.ranksPerMachine));
-  }
-  std::vector<std::string> graphs;
-  for (const std::string& topology : settings.topologies)
-  {
-    if (topology.compare(0, 5, "file:") == 0)
-      graphs.push_back(FileState(topology.substr(5)));
-  }
-  if (!graphs.empty())
-    settings.files.Set("topologies", study::Join(graphs, "; "));
+  Describe(settings, request, data);
+  KeepParameters(params, request, settings);
   return settings;
 }
 

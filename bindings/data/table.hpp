@@ -8,7 +8,7 @@
 #ifndef DASGD_BINDINGS_DATA_TABLE_HPP
 #define DASGD_BINDINGS_DATA_TABLE_HPP
 
-#include <common/number.hpp>
+#include "number.hpp"
 
 #include <armadillo>
 
@@ -65,6 +65,49 @@ std::vector<std::string> SortedWords(const WordsType& words)
         firstNumber && first != second ? first < second : one < other;
   });
   return sorted;
+}
+
+//! Has any column a name?
+inline bool Named(const std::vector<TableColumn>& columns)
+{
+  return std::any_of(columns.begin(), columns.end(), [](const TableColumn& one)
+      { return !one.name.empty(); });
+}
+
+//! Does any column hold words?
+inline bool HasWords(const std::vector<TableColumn>& columns)
+{
+  return std::any_of(columns.begin(), columns.end(), [](const TableColumn& one)
+      { return !one.words.empty(); });
+}
+
+//! Column 3, or column 'age'.
+inline std::string ColumnText(const std::vector<TableColumn>& columns,
+                              const size_t number)
+{
+  const std::string& name = columns[number].name;
+  return "column " + (name.empty() ? std::to_string(number + 1) : "'" + name +
+      "'");
+}
+
+//! The number of the column of this name, or NoColumn.
+inline size_t FindColumn(const std::vector<std::string>& names,
+                         const std::string& name)
+{
+  const auto found = std::find(names.begin(), names.end(), name);
+  return name.empty() || found == names.end() ? NoColumn :
+      size_t(found - names.begin());
+}
+
+//! Names of columns, for messages.
+inline std::string NamesText(const std::vector<std::string>& columns)
+{
+  std::string text;
+  const size_t most = 20;
+  for (size_t i = 0; i < std::min(columns.size(), most); ++i)
+    text += (i ? ", '" : "'") + columns[i] + "'";
+  return text + (columns.size() <= most ? "" : " and " +
+      std::to_string(columns.size() - most) + " more");
 }
 
 //! Throw unless a table holds numbers only.

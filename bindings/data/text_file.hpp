@@ -9,9 +9,8 @@
 #ifndef DASGD_BINDINGS_DATA_TEXT_FILE_HPP
 #define DASGD_BINDINGS_DATA_TEXT_FILE_HPP
 
+#include "number.hpp"
 #include "table.hpp"
-
-#include <common/number.hpp>
 
 #include <armadillo>
 

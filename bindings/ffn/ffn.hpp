@@ -16,8 +16,9 @@
 #include <mlpack/core.hpp>
 #include <mlpack/methods/ann/ann.hpp>
 
-#include <common/captured.hpp>
-#include <ffn/layers.hpp>
+#include "layers.hpp"
+
+#include <training/captured.hpp>
 
 #include <memory>
 

@@ -11,7 +11,7 @@
 #ifndef DASGD_BINDINGS_FFN_LAYERS_HPP
 #define DASGD_BINDINGS_FFN_LAYERS_HPP
 
-#include <common/suggest.hpp>
+#include <terminal/suggest.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -10,7 +10,7 @@
 
 #include "ffn.hpp"
 
-#include <common/archive.hpp>
+#include <training/archive.hpp>
 
 DASGD_MODEL_ARCHIVES(extern, dasgd::ffn::Network)
 

@@ -12,7 +12,7 @@
 #include <mlpack/core.hpp>
 #include <mlpack/methods/ann/ann.hpp>
 
-#include <ffn/layers.hpp>
+#include "layers.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -5,12 +5,10 @@
  */
 #include "data.hpp"
 
-#include <common/labels.hpp>
-#include <common/load.hpp>
 #include <data/idx_file.hpp>
+#include <data/input_file.hpp>
+#include <data/labels.hpp>
 #include <data/npy_file.hpp>
-#include <ffn/points.hpp>
-#include <ranks/ranks.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -26,42 +24,7 @@ namespace onnx_program {
 namespace {
 
 using Whole = arma::Mat<arma::s64>;
-
-//! A file that is read, and the parameter that names it.
-struct File
-{
-  File(const std::string& given, std::string name, const bool sharded) :
-      path(given), name(std::move(name))
-  {
-    const size_t at = path.find("{rank}");
-    if (sharded && at != std::string::npos)
-      path.replace(at, 6, std::to_string(cli::Rank()));
-    const std::string reason = cli::ReadProblem(path);
-    if (!reason.empty())
-    {
-      throw std::invalid_argument("Cannot open file '" + path +
-          "', given with " + this->name + ": " + reason +
-          "; check the name!");
-    }
-  }
-
-  //! Do something with it; what goes wrong is told with the parameter.
-  template<typename ActionType>
-  auto Read(ActionType&& action) const
-  {
-    try
-    {
-      return action();
-    }
-    catch (const std::exception& e)
-    {
-      throw std::invalid_argument("Loading from '" + path + "', given with " +
-          name + ", failed; " + e.what() + "!");
-    }
-  }
-
-  std::string path, name;
-};
+using File = cli::InputFile;
 
 OnnxArray FromNumPy(NpyArray&& read)
 {
@@ -139,9 +102,7 @@ arma::Row<size_t> Labels(const arma::rowvec& last, const std::string& name)
   arma::Row<size_t> labels(last.n_elem);
   for (size_t i = 0; i < last.n_elem; ++i)
   {
-    // 2^53: from there on not every integer is a double.
-    if (!(last[i] >= 0 && last[i] < 9007199254740992.0) ||
-        last[i] != std::floor(last[i]))
+    if (!IsIndex(last[i]))
     {
       std::ostringstream text;
       text << "The last column of " << name << " must hold labels, but in row "
@@ -233,6 +194,23 @@ DataSet ReadArchive(const File& file, const bool apart)
   return set;
 }
 
+//! A table of numbers or images, with a point in each column.
+arma::mat ReadValues(const File& file)
+{
+  const arma::mat values = file.Read([&]()
+  {
+    size_t width = 0, height = 0;
+    if (IsIdxFile(file.path))
+      return LoadIdxImages(file.path, width, height);
+    Table table = cli::LoadTable(file.path, [](const auto&)
+        { return NoColumn; });
+    RequireNumbers(table);
+    return table.values;
+  });
+  cli::CheckFinite(values, file.name);
+  return values;
+}
+
 } // namespace
 
 DataSet ReadData(const std::string& points,
@@ -257,22 +235,19 @@ DataSet ReadData(const std::string& points,
   }
   else
   {
-    const bool idx = IsIdxFile(file.path);
-    ffn::Points read = ffn::ReadPoints(points, "", pointsName, targetsName,
-        false, options.sharded, 1);
-    if (!apart && options.targeted && !idx)
+    arma::mat values = ReadValues(file);
+    if (!IsIdxFile(file.path))
     {
-      set.targets = TakeTargets(read.values, options.classes, pointsName);
+      if (!apart && options.targeted)
+        set.targets = TakeTargets(values, options.classes, pointsName);
       if (options.scale != 1)
-        read.values *= options.scale;
+        values *= options.scale;
     }
-    else if (!idx)
-      read.values *= options.scale;
     set.inputs.emplace_back();
     // Half of the memory, and what is computed with.
-    set.inputs[0].values = arma::conv_to<arma::fmat>::from(read.values);
-    if (!read.values.is_empty() && arma::abs(read.values).max() > 16777216.0)
-      set.inputs[0].values = std::move(read.values);
+    set.inputs[0].values = arma::conv_to<arma::fmat>::from(values);
+    if (!values.is_empty() && arma::abs(values).max() > 16777216.0)
+      set.inputs[0].values = std::move(values);
   }
   if (ending == "npz" || ending == "npy")
   {

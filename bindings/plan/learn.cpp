@@ -7,8 +7,8 @@
 
 #include <dasgd.hpp>
 #include <dasgd/optimizer/simulate.hpp>
-#include <study/simulated.hpp>
-#include <study/text.hpp>
+#include <data/text.hpp>
+#include <problems/simulated.hpp>
 
 #include <cmath>
 #include <limits>

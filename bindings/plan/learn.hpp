@@ -9,7 +9,7 @@
 #ifndef DASGD_BINDINGS_PLAN_LEARN_HPP
 #define DASGD_BINDINGS_PLAN_LEARN_HPP
 
-#include <study/task.hpp>
+#include <problems/task.hpp>
 
 #include <dasgd/simulation/plan.hpp>
 

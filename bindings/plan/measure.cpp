@@ -8,7 +8,7 @@
 #include <dasgd/dasgd/board_run.hpp>
 #include <dasgd/core/vector_ops.hpp>
 #include <dasgd/simulation/timed_run.hpp>
-#include <ranks/launch.hpp>
+#include <launcher/launch.hpp>
 
 #include <algorithm>
 #include <chrono>

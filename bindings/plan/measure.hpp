@@ -8,7 +8,7 @@
 #ifndef DASGD_BINDINGS_PLAN_MEASURE_HPP
 #define DASGD_BINDINGS_PLAN_MEASURE_HPP
 
-#include <study/task.hpp>
+#include <problems/task.hpp>
 
 #include <dasgd/simulation/plan.hpp>
 

@@ -6,9 +6,9 @@
 #include "page.hpp"
 
 #include <dasgd/files/whole_file.hpp>
-#include <study/filled_page.hpp>
-#include <study/page_json.hpp>
-#include <study/text.hpp>
+#include <data/text.hpp>
+#include <page/filled_page.hpp>
+#include <page/page_json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@
 namespace dasgd {
 namespace planning {
 
-// Made of plan_page.html when the program is built.
+// Made of plan.js and what is in page/ when the program is built.
 extern const unsigned char planPage[];
 extern const size_t planPageSize;
 

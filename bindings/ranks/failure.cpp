@@ -6,8 +6,9 @@
 #include "failure.hpp"
 #include "job_channel.hpp"
 #include "ranks.hpp"
-#include "terminal.hpp"
 #include "termination.hpp"
+
+#include <terminal/terminal.hpp>
 
 #include <dasgd/mpi/mpi_communicator.hpp>
 

@@ -5,7 +5,8 @@
  */
 #include "rank_output.hpp"
 #include "job_channel.hpp"
-#include "terminal.hpp"
+
+#include <terminal/terminal.hpp>
 
 #include <cstring>
 #include <iostream>

@@ -6,7 +6,8 @@
 #include "termination.hpp"
 #include "job_channel.hpp"
 #include "ranks.hpp"
-#include "terminal.hpp"
+
+#include <terminal/terminal.hpp>
 
 #include <dasgd/core/stop_signals.hpp>
 #include <dasgd/files/whole_file.hpp>

@@ -8,7 +8,7 @@
 #ifndef DASGD_BINDINGS_STUDY_ALGORITHMS_HPP
 #define DASGD_BINDINGS_STUDY_ALGORITHMS_HPP
 
-#include "text.hpp"
+#include <data/text.hpp>
 
 #include <string>
 #include <vector>

@@ -8,8 +8,8 @@
 #ifndef DASGD_BINDINGS_STUDY_DATA_HPP
 #define DASGD_BINDINGS_STUDY_DATA_HPP
 
-#include "task.hpp"
-#include "text.hpp"
+#include <data/text.hpp>
+#include <problems/task.hpp>
 
 #include <filesystem>
 

@@ -10,10 +10,10 @@
 #include "data.hpp"
 #include "run.hpp"
 
-#include <common/captured.hpp>
+#include <launcher/spawn.hpp>
 #include <onnx/double_iterate.hpp>
 #include <ranks/ranks.hpp>
-#include <ranks/spawn.hpp>
+#include <training/captured.hpp>
 
 #include <csignal>
 #include <cstdlib>

@@ -5,13 +5,13 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include "curve.hpp"
-#include "filled_page.hpp"
 #include "page.hpp"
-#include "page_json.hpp"
+#include "curve.hpp"
 #include "standing.hpp"
 
-#include <ranks/launch.hpp>
+#include <launcher/launch.hpp>
+#include <page/filled_page.hpp>
+#include <page/page_json.hpp>
 
 #include <ctime>
 #include <filesystem>
@@ -21,7 +21,7 @@
 namespace dasgd {
 namespace study {
 
-// Made of report_page.html when the program is built.
+// Made of report.js and what is in page/ when the program is built.
 extern const unsigned char reportPage[];
 extern const size_t reportPageSize;
 

@@ -9,7 +9,8 @@
 #define DASGD_BINDINGS_STUDY_PLAN_HPP
 
 #include "algorithms.hpp"
-#include "text.hpp"
+
+#include <data/text.hpp>
 
 #include <algorithm>
 

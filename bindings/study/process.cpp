@@ -5,7 +5,7 @@
  */
 #include "process.hpp"
 
-#include <ranks/spawn.hpp>
+#include <launcher/spawn.hpp>
 
 #include <cerrno>
 #include <chrono>

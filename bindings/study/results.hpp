@@ -9,7 +9,7 @@
 #ifndef DASGD_BINDINGS_STUDY_RESULTS_HPP
 #define DASGD_BINDINGS_STUDY_RESULTS_HPP
 
-#include "text.hpp"
+#include <data/text.hpp>
 
 #include <cerrno>
 #include <cstring>

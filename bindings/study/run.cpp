@@ -5,12 +5,13 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
+#include "run.hpp"
 #include "curve.hpp"
 #include "plan.hpp"
-#include "run.hpp"
-#include "simulated.hpp"
 #include "slowed.hpp"
 #include "watch.hpp"
+
+#include <problems/simulated.hpp>
 
 #include <dasgd.hpp>
 #include <dasgd/optimizer/simulate.hpp>
@@ -544,6 +545,88 @@ std::unique_ptr<Simulated> MakeRanks(const Entries& run,
   return simulated;
 }
 
+//! Watch the loss of the model while it is trained, on other points each time:
+//! some are easier than all are.
+void Observe(const Context& context,
+             Watch& watch,
+             const LabelledSet& judged,
+             const arma::mat& iterate)
+{
+  const Entries& run = context.run;
+  const double bytes = double(std::max<size_t>(1, iterate.n_elem)) * 8;
+  // The closer copies are, the less chance there is in when the target was
+  // reached; but their losses take long with a 'cnn'.  At most a quarter of a
+  // gigabyte.
+  const double wanted = (run.Text("problem") == "cnn" ||
+      run.Text("problem") == "onnx") ? 36 : 72;
+  const size_t count = size_t(std::max(8.0, std::min(wanted, 256e6 / bytes)));
+  watch.Observe(iterate, count, run.Number("target"),
+      [&run, &judged, &task = context.task, next = size_t(0)](
+      const arma::mat& model, const bool all) mutable
+      {
+        const size_t most = judged.labels.n_elem;
+        const size_t begin = all ? 0 : next;
+        const size_t end = all ? most : std::min(begin + 200, most);
+        if (!all)
+          next = (end < most) ? end : 0;
+        const Score score = ScoreOf(task, model, judged, begin, end);
+        const double points = double(end - begin);
+        // What is not finite is wrong, but must be seen as such.
+        return (ByErrors(run) && std::isfinite(score.loss)) ?
+            1 - score.right / points : score.loss / points;
+      });
+}
+
+//! Memory, caches and the processor's clock are warm when time counts.
+void WarmUp(const Context& context,
+            Separable& separable,
+            const arma::mat& iterate)
+{
+  arma::mat gradient(iterate.n_rows, iterate.n_cols);
+  const size_t batch = std::min(context.run.Count("batch_size"),
+      separable.NumFunctions());
+  for (size_t i = 0; i < 3; ++i)
+    separable.EvaluateWithGradient(iterate, 0, gradient, batch);
+}
+
+//! What separate processes computed together.  Each has its own clock: they need
+//! not end together.
+void SetLimit(Entries& result, const Watch& watch)
+{
+  double rate = double(watch.Steps()) / watch.Last();
+  double gradients = double(watch.Steps());
+  SumOverRanks(&rate, 1);
+  SumOverRanks(&gradients, 1);
+  result.Set("gradients_per_second", rate);
+  result.Set("gradients", gradients);
+  result.Set("staleness_histogram", "");
+  result.Set("status", "ok");
+}
+
+//! What the observed rank's copies of the model are worth.
+void JudgeAll(Context& context,
+              Watch& watch,
+              const size_t root,
+              const LabelledSet& judged,
+              const arma::mat& iterate)
+{
+  const std::vector<Score> scores = Judge(context, watch, root, judged,
+      iterate);
+  if (context.rank == root)
+    Describe(context, watch, scores);
+  if (!context.run.Has("gives_target"))
+    return;
+  // Steps are chosen on the validation points, runs judged on the test points:
+  // each has a target of its own.
+  const std::vector<Score> test = Judge(context, watch, root,
+      context.data.test, iterate);
+  if (context.rank == root)
+  {
+    context.result.Set("reference_test_losses", ReferenceText(CurveOf(context,
+        watch, test), context.run.Number("budget")));
+  }
+}
+
 } // namespace
 
 void Run(const Entries& run, const DataSet& data, Task& task)
@@ -573,80 +656,20 @@ void Run(const Entries& run, const DataSet& data, Task& task)
     Watch& watch = context.simulated ? context.simulated->watches[
         Observer(name, factors)] : real;
     if (!limit && context.rank == root)
-    {
-      const size_t most = judged.labels.n_elem;
-      const double bytes = double(std::max<size_t>(1, iterate.n_elem)) * 8;
-      // The closer they are, the less chance there is in when the target was
-      // reached; but their losses take long with a 'cnn'.  At most a quarter of
-      // a gigabyte.
-      const double wanted = (run.Text("problem") == "cnn" ||
-          run.Text("problem") == "onnx") ? 36 : 72;
-      const size_t count = size_t(std::max(8.0, std::min(wanted, 256e6 /
-          bytes)));
-      watch.Observe(iterate, count, run.Number("target"),
-          [&task, &judged, &run, most, next = size_t(0)](
-          const arma::mat& model, const bool all) mutable
-          {
-            // Other points each time: some are easier than all are.
-            const size_t begin = all ? 0 : next;
-            const size_t end = all ? most : std::min(begin + 200, most);
-            const double count = double(end - begin);
-            if (!all)
-              next = (end < most) ? end : 0;
-            const Score score = ScoreOf(task, model, judged, begin, end);
-            // What is not finite is wrong, but must be seen as such.
-            return (ByErrors(run) && std::isfinite(score.loss)) ?
-                1 - score.right / count : score.loss / count;
-          });
-    }
-    {
-      // Memory, caches and the processor's clock are warm when it counts.
-      arma::mat gradient(iterate.n_rows, iterate.n_cols);
-      const size_t batch = std::min(run.Count("batch_size"),
-          separable.NumFunctions());
-      for (size_t i = 0; i < 3; ++i)
-        separable.EvaluateWithGradient(iterate, 0, gradient, batch);
-    }
+      Observe(context, watch, judged, iterate);
+    WarmUp(context, separable, iterate);
     if (context.ranks > 1)
       mpi::Check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
     watch.Start();
     Trainer(context, function, iterate, watch).Run();
     const double seconds = watch.Elapsed();
     context.result.Set("seconds", limit ? watch.Last() : seconds);
-
+    if (!limit && context.rank == root)
+      watch.Finish(iterate, seconds);
     if (limit)
-    {
-      // Each by its own clock: they need not end together.
-      double rate = double(watch.Steps()) / watch.Last();
-      double gradients = double(watch.Steps());
-      SumOverRanks(&rate, 1);
-      SumOverRanks(&gradients, 1);
-      context.result.Set("gradients_per_second", rate);
-      context.result.Set("gradients", gradients);
-      context.result.Set("staleness_histogram", "");
-      context.result.Set("status", "ok");
-    }
+      SetLimit(context.result, watch);
     else
-    {
-      if (context.rank == root)
-        watch.Finish(iterate, seconds);
-      const std::vector<Score> scores = Judge(context, watch, root, judged,
-          iterate);
-      if (context.rank == root)
-        Describe(context, watch, scores);
-      if (run.Has("gives_target"))
-      {
-        // Steps are chosen on the validation points, runs judged on the test
-        // points: each has a target of its own.
-        const std::vector<Score> test = Judge(context, watch, root, data.test,
-            iterate);
-        if (context.rank == root)
-        {
-          context.result.Set("reference_test_losses", ReferenceText(CurveOf(
-              context, watch, test), budget));
-        }
-      }
-    }
+      JudgeAll(context, watch, root, judged, iterate);
     if (context.rank == root)
       context.result.Save(run.Text("result_file"));
   });

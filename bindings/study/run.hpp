@@ -8,8 +8,8 @@
 #ifndef DASGD_BINDINGS_STUDY_RUN_HPP
 #define DASGD_BINDINGS_STUDY_RUN_HPP
 
-#include "task.hpp"
-#include "text.hpp"
+#include <data/text.hpp>
+#include <problems/task.hpp>
 
 namespace dasgd {
 namespace study {

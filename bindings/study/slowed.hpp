@@ -9,7 +9,7 @@
 #ifndef DASGD_BINDINGS_STUDY_SLOWED_HPP
 #define DASGD_BINDINGS_STUDY_SLOWED_HPP
 
-#include "task.hpp"
+#include <problems/task.hpp>
 
 #include <chrono>
 #include <thread>

@@ -11,7 +11,7 @@
 
 #include "tuning.hpp"
 
-#include <common/other_load.hpp>
+#include <problems/other_load.hpp>
 
 namespace dasgd {
 namespace study {

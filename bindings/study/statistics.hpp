@@ -8,7 +8,7 @@
 #ifndef DASGD_BINDINGS_STUDY_STATISTICS_HPP
 #define DASGD_BINDINGS_STUDY_STATISTICS_HPP
 
-#include "text.hpp"
+#include <data/text.hpp>
 
 #include <algorithm>
 

@@ -11,7 +11,7 @@
 #include "process.hpp"
 #include "standing.hpp"
 
-#include <ranks/launch.hpp>
+#include <launcher/launch.hpp>
 #include <ranks/ranks.hpp>
 
 #include <chrono>
@@ -261,6 +261,29 @@ class Conductor
 
     const Interruption interruption;
     Count();
+    Announce();
+    const bool complete = Runs();
+    Wipe();
+    SavePage(settings, results);
+    if (!complete)
+    {
+      std::cout << "Interrupted: " << Counted(results.Rows().size(), "run")
+          << " of " << Total() << (results.Rows().size() == 1 ? " is" : " are")
+          << " kept in '" << settings.resultsDir
+          << "', and '" << settings.reportFile << "' shows them.\nTo go on: "
+          << settings.command << std::endl;
+      return Interruption::Signal();
+    }
+    std::error_code ignored;
+    fs::remove_all(work, ignored);
+    Summarize();
+    return 0;
+  }
+
+ private:
+  //! Say what is to be run.
+  void Announce() const
+  {
     if (!results.Rows().empty())
     {
       std::cout << "Going on in '" << settings.resultsDir << "', where "
@@ -282,20 +305,11 @@ class Conductor
           settings.budget, 3) << " s each: " << DurationText(Left())
           << " if all take that long." << std::endl;
     }
-    const bool complete = Runs();
-    Wipe();
-    SavePage(settings, results);
-    if (!complete)
-    {
-      std::cout << "Interrupted: " << Counted(results.Rows().size(), "run")
-          << " of " << Total() << (results.Rows().size() == 1 ? " is" : " are")
-          << " kept in '" << settings.resultsDir
-          << "', and '" << settings.reportFile << "' shows them.\nTo go on: "
-          << settings.command << std::endl;
-      return Interruption::Signal();
-    }
-    std::error_code ignored;
-    fs::remove_all(work, ignored);
+  }
+
+  //! Print the ranking, when all has been run.
+  void Summarize() const
+  {
     for (const Group& group : Groups(settings))
       std::cout << "\n" << StandingsText(settings, results, group);
     const std::string busy = BusyText(results, cli::Cores());
@@ -310,13 +324,11 @@ class Conductor
           "overlap are not told apart, and share their places.";
     }
     std::cout << "  A run that did not reach\nthe target counts with its whole "
-        "time budget.\n\nAll "
-        << results.Rows().size() << " runs are in '" << settings.resultsDir << "/runs.csv'; look at '"
+        "time budget.\n\nAll " << results.Rows().size() << " runs are in '"
+        << settings.resultsDir << "/runs.csv'; look at '"
         << settings.reportFile << "' with a browser." << std::endl;
-    return 0;
   }
 
- private:
   //! Times are worth little if others use the cores; the user may not know.
   static void WarnOfLoad()
   {
@@ -398,73 +410,20 @@ class Conductor
       prepare((work / "data").string());
       prepared = true;
     }
-
     number = results.Rows().size() + 1;
-    // Rows may have been taken out of the table, and numbers name files.
-    size_t own = 0;
-    for (const Row& row : results.Rows())
-      own = std::max(own, row.Count("run"));
-    const std::string id = std::to_string(own + 1);
+    const std::string id = NextId();
     const bool limit = (phase == "limit");
-    const bool gives = phase == "tune" && GivesTarget(settings, cell);
-    const double target = (limit || gives) ? Unknown : TargetOf(settings,
-        results, phase);
-    const double budget = limit ? std::min(settings.budget, 2.0) :
-        (phase == "tune") ? TryBudget(settings, results, cell,
-        seed) :
-        BudgetOf(settings, cell.ranks);
     const std::string curve = limit ? "" : "curves/" +
         std::string(4 - std::min<size_t>(4, id.size()), '0') + id + ".csv";
-    const std::string runFile = (work / "run.txt").string();
-    const std::string resultFile = (work / "result.txt").string();
-    const std::string log = (work / "log.txt").string();
-    Entries run = key;
-    run.Set("problem", settings.problem);
-    run.Set("layers", settings.layers);
-    run.Set("model_file", settings.modelFile);
-    run.Set("data", (work / "data").string());
-    run.Set("batch_size", std::to_string(settings.batchSize));
-    run.Set("budget", budget);
-    run.Set("timeout", settings.timeout);
-    run.Set("target", target);
-    run.Set("target_measure", ByAccuracy(settings) ? "error" : "loss");
-    run.Set("judged_on", (phase == "tune") ? "validation" : "test");
-    if (gives)
-      run.Set("gives_target", "yes");
-    if (settings.simulation.wanted && !limit)
-    {
-      run.Set("gradient_seconds", GradientSeconds(settings, results));
-      run.Set("bandwidth", settings.simulation.bandwidth);
-      run.Set("latency", settings.simulation.latency);
-      run.Set("ranks_per_machine", std::to_string(
-          settings.simulation.ranksPerMachine));
-    }
-    run.Set("curve_file", limit ? "" : (folder / curve).string());
-    run.Set("result_file", resultFile);
-    run.Save(runFile);
+    const Entries run = Order(cell, key, curve);
+    run.Save(RunFile());
     std::error_code ignored;
-    fs::remove(resultFile, ignored);
+    fs::remove(ResultFile(), ignored);
 
-    const std::string about = About(cell, phase, step, seed);
-    std::vector<std::string> command = { cli::ProgramPath(), "--run_file",
-        runFile };
-    if (!settings.modelFile.empty())
-      command = { OnnxProgram(), runFile };
-    std::string mpirun;
-    if (cell.algorithm && cell.algorithm->allCores)
-    {
-      command.insert(command.begin(), { "env", "OMP_NUM_THREADS=" +
-          std::to_string(cli::Cores()) });
-    }
-    if (cell.ranks > 1 && !settings.simulation.wanted)
-    {
-      mpirun = cli::PrepareMpirun(cell.ranks > cli::Cores());
-      command.insert(command.begin(), { mpirun, "-n",
-          std::to_string(cell.ranks) });
-    }
     Row row = key;
     row.Set("run", id);
     row.Set("started", Now());
+    const std::string about = About(cell, phase, step, seed);
     const auto start = std::chrono::steady_clock::now();
     const auto elapsed = [&]()
     {
@@ -472,33 +431,10 @@ class Conductor
           start).count();
     };
     const cli::OtherLoad load;
-    const Ending ending = RunProcess(command, log, settings.timeout,
-        [&]() { Show(about, elapsed()); });
-    if (ending.interrupted)
+    if (!Execute(cell, row, [&]() { Show(about, elapsed()); }))
       return false;
-    if (ending.startError != 0)
-    {
-      Wipe();
-      throw std::runtime_error(mpirun.empty() ? "'" + command[0] + "' cannot "
-          "be started (" + std::strerror(ending.startError) + ")!" :
-          cli::MpirunProblem(mpirun, std::strerror(ending.startError)) + "!");
-    }
-
-    Entries result;
-    if (ending.Fine() && result.Load(resultFile))
-    {
-      for (const auto& entry : result.All())
-        row.Set(entry.first, entry.second);
-    }
-    else
-    {
-      row.Set("status", ending.timeout ? "timeout" : "failed");
-      row.Set("reason", ending.timeout ? "not done after " +
-          DurationText(settings.timeout) : Failure(ending, log));
-      fs::create_directories(folder / "logs", ignored);
-      fs::rename(log, folder / "logs" / (id + ".txt"), ignored);
-    }
-    row.Set("target_loss", ByAccuracy(settings) ? Unknown : target);
+    row.Set("target_loss", ByAccuracy(settings) ? Unknown :
+        run.Number("target"));
     row.Set("target_accuracy", settings.accuracy);
     row.Set("judged_on", run.Text("judged_on"));
     row.Set("oversubscribed", Oversubscribed(settings, cell.ranks) ? "yes" :
@@ -516,6 +452,103 @@ class Conductor
     }
     Count();
     Say(about, row);
+    return true;
+  }
+
+  std::string RunFile() const { return (work / "run.txt").string(); }
+  std::string ResultFile() const { return (work / "result.txt").string(); }
+
+  //! Rows may have been taken out of the table, and numbers name files.
+  std::string NextId() const
+  {
+    size_t last = 0;
+    for (const Row& row : results.Rows())
+      last = std::max(last, row.Count("run"));
+    return std::to_string(last + 1);
+  }
+
+  //! What the process of a run is to do.
+  Entries Order(const Cell& cell,
+                const Entries& key,
+                const std::string& curve) const
+  {
+    const std::string phase = key.Text("phase");
+    const bool limit = (phase == "limit");
+    const bool tunes = (phase == "tune");
+    const bool gives = tunes && GivesTarget(settings, cell);
+    Entries run = key;
+    run.Set("problem", settings.problem);
+    run.Set("layers", settings.layers);
+    run.Set("model_file", settings.modelFile);
+    run.Set("data", (work / "data").string());
+    run.Set("batch_size", std::to_string(settings.batchSize));
+    run.Set("budget", limit ? std::min(settings.budget, 2.0) : tunes ?
+        TryBudget(settings, results, cell, key.Count("seed")) :
+        BudgetOf(settings, cell.ranks));
+    run.Set("timeout", settings.timeout);
+    run.Set("target", (limit || gives) ? Unknown : TargetOf(settings, results,
+        phase));
+    run.Set("target_measure", ByAccuracy(settings) ? "error" : "loss");
+    run.Set("judged_on", tunes ? "validation" : "test");
+    if (gives)
+      run.Set("gives_target", "yes");
+    if (settings.simulation.wanted && !limit)
+    {
+      run.Set("gradient_seconds", GradientSeconds(settings, results));
+      run.Set("bandwidth", settings.simulation.bandwidth);
+      run.Set("latency", settings.simulation.latency);
+      run.Set("ranks_per_machine", std::to_string(
+          settings.simulation.ranksPerMachine));
+    }
+    run.Set("curve_file", limit ? "" : (folder / curve).string());
+    run.Set("result_file", ResultFile());
+    return run;
+  }
+
+  //! Run the process, and put what it has found out into the row; false if
+  //! interrupted.
+  bool Execute(const Cell& cell, Row& row, const std::function<void()>& wait)
+  {
+    std::vector<std::string> command = { cli::ProgramPath(), "--run_file",
+        RunFile() };
+    if (!settings.modelFile.empty())
+      command = { OnnxProgram(), RunFile() };
+    if (cell.algorithm && cell.algorithm->allCores)
+    {
+      command.insert(command.begin(), { "env", "OMP_NUM_THREADS=" +
+          std::to_string(cli::Cores()) });
+    }
+    std::string mpirun;
+    if (cell.ranks > 1 && !settings.simulation.wanted)
+    {
+      mpirun = cli::PrepareMpirun(cell.ranks > cli::Cores());
+      command.insert(command.begin(), { mpirun, "-n",
+          std::to_string(cell.ranks) });
+    }
+    const std::string log = (work / "log.txt").string();
+    const Ending ending = RunProcess(command, log, settings.timeout, wait);
+    if (ending.interrupted)
+      return false;
+    if (ending.startError != 0)
+    {
+      Wipe();
+      throw std::runtime_error(mpirun.empty() ? "'" + command[0] + "' cannot "
+          "be started (" + std::strerror(ending.startError) + ")!" :
+          cli::MpirunProblem(mpirun, std::strerror(ending.startError)) + "!");
+    }
+    Entries result;
+    if (ending.Fine() && result.Load(ResultFile()))
+    {
+      for (const auto& entry : result.All())
+        row.Set(entry.first, entry.second);
+      return true;
+    }
+    row.Set("status", ending.timeout ? "timeout" : "failed");
+    row.Set("reason", ending.timeout ? "not done after " +
+        DurationText(settings.timeout) : Failure(ending, log));
+    std::error_code ignored;
+    fs::create_directories(folder / "logs", ignored);
+    fs::rename(log, folder / "logs" / (row.Text("run") + ".txt"), ignored);
     return true;
   }
 

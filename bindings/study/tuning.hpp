@@ -271,6 +271,79 @@ class Tries
   double target;
 };
 
+/**
+ * The steps that are tried with all seeds: the best of those that were tried
+ * once, and those that were in the race before, whose tries count.
+ *
+ * @param joined Steps that are tried because no other got there.
+ */
+inline std::vector<double> RaceOf(const std::vector<double>& grid,
+                                  const std::vector<double>& joined,
+                                  const Tries& tries,
+                                  const size_t seeds)
+{
+  // Equal ones keep their order: the shorter step is the safer one.
+  std::vector<double> race = grid;
+  std::stable_sort(race.begin(), race.end(),
+      [&](const double a, const double b)
+      { return tries.Of(a, 1) < tries.Of(b, 1); });
+  // Two at least: one that was unlucky once may be the better one.
+  const double limit = StillInTheRace * tries.Of(race.front(), 1).time;
+  size_t count = std::min<size_t>(2, race.size());
+  while (count < race.size() && std::isfinite(limit) &&
+      tries.Of(race[count], 1).time <= limit)
+    ++count;
+  race.resize(count);
+  for (const double step : grid)
+  {
+    if ((std::find(joined.begin(), joined.end(), step) != joined.end() ||
+        tries.Find(step, seeds - 1)) &&
+        std::find(race.begin(), race.end(), step) == race.end())
+      race.push_back(step);
+  }
+  return race;
+}
+
+//! The best step of a race, or a shorter one that is as good.
+inline void ChooseStep(const std::vector<double>& race,
+                       const Tries& tries,
+                       const size_t seeds,
+                       Tuning& tuning)
+{
+  StepScore best;
+  tuning.step = race.front();
+  for (const double step : race)
+  {
+    const StepScore score = tries.Of(step, seeds);
+    if (score < best)
+    {
+      best = score;
+      tuning.step = step;
+    }
+  }
+  for (const double step : race)
+  {
+    if (step < tuning.step && tries.Of(step, seeds).time <=
+        AsGood * best.time && std::isfinite(best.time))
+      tuning.step = step;
+  }
+  tuning.found = std::isfinite(best.time);
+}
+
+//! The place in the grid of the longest step below this one that has not been
+//! in the race, plus one; 0 if there is none.
+inline size_t BelowRace(const std::vector<double>& grid,
+                        const std::vector<double>& race,
+                        const double step)
+{
+  size_t next = size_t(std::find(grid.begin(), grid.end(), step) -
+      grid.begin());
+  while (next > 0 && std::find(race.begin(), race.end(), grid[next - 1]) !=
+      race.end())
+    --next;
+  return next;
+}
+
 } // namespace detail
 
 /**
@@ -323,27 +396,8 @@ inline Tuning Tune(const Settings& settings,
     }
     if (tries.Hopeless(grid))
       break;
-    // Equal ones keep their order: the shorter step is the safer one.
-    std::vector<double> race = grid;
-    std::stable_sort(race.begin(), race.end(),
-        [&](const double a, const double b)
-        { return tries.Of(a, 1) < tries.Of(b, 1); });
-    // Two at least: one that was unlucky once may be the better one.
-    const double limit = detail::StillInTheRace *
-        tries.Of(race.front(), 1).time;
-    size_t count = std::min<size_t>(2, race.size());
-    while (count < race.size() && std::isfinite(limit) &&
-        tries.Of(race[count], 1).time <= limit)
-      ++count;
-    race.resize(count);
-    // So do those that were in the race before: their tries count.
-    for (const double step : grid)
-    {
-      if ((std::find(joined.begin(), joined.end(), step) != joined.end() ||
-          tries.Find(step, settings.tuningSeeds - 1)) &&
-          std::find(race.begin(), race.end(), step) == race.end())
-        race.push_back(step);
-    }
+    const std::vector<double> race = detail::RaceOf(grid, joined, tries,
+        settings.tuningSeeds);
     for (size_t i = 1; i < settings.tuningSeeds; ++i)
     {
       for (const double step : race)
@@ -352,33 +406,11 @@ inline Tuning Tune(const Settings& settings,
           return tuning;
       }
     }
-    StepScore best;
-    tuning.step = race.front();
-    for (const double step : race)
-    {
-      const StepScore score = tries.Of(step, settings.tuningSeeds);
-      if (score < best)
-      {
-        best = score;
-        tuning.step = step;
-      }
-    }
-    for (const double step : race)
-    {
-      if (step < tuning.step && tries.Of(step, settings.tuningSeeds).time <=
-          detail::AsGood * best.time && std::isfinite(best.time))
-        tuning.step = step;
-    }
-    tuning.found = std::isfinite(best.time);
+    detail::ChooseStep(race, tries, settings.tuningSeeds, tuning);
     if (choice && !tuning.found && (joined.size() < 2 ||
         std::find(joined.end() - 2, joined.end(), tuning.step) != joined.end()))
     {
-      // The longest one below that has not been in the race.
-      size_t next = size_t(std::find(grid.begin(), grid.end(), tuning.step) -
-          grid.begin());
-      while (next > 0 && std::find(race.begin(), race.end(), grid[next - 1]) !=
-          race.end())
-        --next;
+      size_t next = detail::BelowRace(grid, race, tuning.step);
       if (next == 0 && below < detail::MostAdded)
       {
         grid.insert(grid.begin(), grid.front() / 2);

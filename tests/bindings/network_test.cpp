@@ -6,7 +6,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <common/load_text.hpp>
+#include <data/load_text.hpp>
 #include <ffn/model.hpp>
 #include <ffn/network.hpp>
 

@@ -87,13 +87,14 @@ build()
     -I/mnt/project/bindings "/mnt/project/$1" -o "/mnt/scratch/$2" "${@:3}" ||
     status=1
 }
-ranks=("$project"/bindings/ranks/*.cpp)
+ranks=("$project"/bindings/{launcher,ranks}/*.cpp
+  "$project/bindings/terminal/terminal.cpp")
 build tests/failures/loss.cpp loss "${ranks[@]/#"$project"//mnt/project}" \
   -larmadillo -lopenblas
 build tests/failures/program.cpp program -larmadillo -lopenblas
 # The part of the programs that needs no mlpack: newer compilers see more.
-build bindings/common/optimize.cpp optimize.o -c
-build bindings/common/labels.cpp labels.o -c
+build bindings/training/optimize.cpp optimize.o -c
+build bindings/data/labels.cpp labels.o -c
 [ "$status" = 0 ] || exit 1
 
 for name in success exception caught exit exit-within exit-within-all \

@@ -26,7 +26,6 @@ sys.path.insert(0, str(HERE.parent / "study"))
 import page_test as study  # noqa: E402
 from page_test import DESKTOP, PHONE, Wrong, check  # noqa: E402
 
-TEMPLATE = HERE.parent.parent / "bindings" / "plan" / "plan_page.html"
 SAMPLE = HERE / "sample.json"
 
 
@@ -356,11 +355,7 @@ def check_odd(page, data, path, name):
 
 def finished(data, path):
     """Makes a page as the program does."""
-    template = TEMPLATE.read_text(encoding="utf-8")
-    check(template.count("@DATA@") == 1, "the template needs its placeholder once")
-    text = json.dumps(data).replace("</", "<\\/")
-    path.write_text(template.replace("@DATA@", text), encoding="utf-8")
-    return path
+    return study.finished(data, path, "plan/plan")
 
 
 def test(program, arguments):
@@ -384,7 +379,7 @@ def test(program, arguments):
                     check_odd(page, data, finished(data, work / f"odd{i}.html"), name)
                     if folder:
                         page.screenshot(folder / f"odd{i}.png")
-                page.open(TEMPLATE)
+                page.open(finished(None, work / "empty.html"))
                 check(page.run("document.querySelector('main .problem') !== null"),
                       "a page without data does not say so")
             study.check_without_scripts(page, path)

@@ -23,7 +23,7 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-TEMPLATE = HERE.parent.parent / "bindings" / "study" / "report_page.html"
+BINDINGS = HERE.parent.parent / "bindings"
 SAMPLE = HERE / "sample.json"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SKIPPED = 77
@@ -796,12 +796,21 @@ def check_odd(page, data, path, name):
     check_quiet(page, name)
 
 
-def finished(data, path):
-    """Makes a page as the program does."""
-    template = TEMPLATE.read_text(encoding="utf-8")
-    check(template.count("@DATA@") == 1, "the template needs its placeholder once")
-    text = json.dumps(data).replace("</", "<\\/")
-    path.write_text(template.replace("@DATA@", text), encoding="utf-8")
+def template(part):
+    """The page of "study/report" or "plan/plan", as it is built into its program."""
+    def text(*names):
+        return "".join((BINDINGS / name).read_text(encoding="utf-8") for name in names)
+    return (text("page/base.html").replace("@STYLE@", text("page/base.css", part + ".css"))
+            .replace("@SCRIPT@", text("page/charts.js", part + ".js")))
+
+
+def finished(data, path, part="study/report"):
+    """Makes a page as the program does; without data where there is none."""
+    page = template(part)
+    check(page.count("@DATA@") == 1, "the template needs its placeholder once")
+    if data is not None:
+        page = page.replace("@DATA@", json.dumps(data).replace("</", "<\\/"))
+    path.write_text(page, encoding="utf-8")
     return path
 
 
@@ -830,7 +839,7 @@ def test(program, arguments):
                 check_studies(page, finished(data, work / "two.html"), studies, data)
                 if folder:
                     page.screenshot(folder / "two.png")
-                page.open(TEMPLATE)
+                page.open(finished(None, work / "empty.html"))
                 check(page.run("document.querySelector('main .problem') !== null"),
                       "a page without data does not say so")
             check_without_scripts(page, path)

@@ -6,7 +6,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <study/same_file.hpp>
+#include <study/result_files.hpp>
 #include <study/standing.hpp>
 #include <study/watch.hpp>
 
@@ -15,6 +15,7 @@
 #include <functional>
 
 namespace fs = std::filesystem;
+using dasgd::cli::SameFile;
 using namespace dasgd::study;
 
 namespace {

@@ -5,7 +5,7 @@
  */
 #include "command_line.hpp"
 
-#include <common/suggest.hpp>
+#include <terminal/suggest.hpp>
 
 #include <CLI/CLI.hpp>
 

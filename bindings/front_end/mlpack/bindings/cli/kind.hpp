@@ -9,7 +9,7 @@
 #ifndef DASGD_FRONT_END_KIND_HPP
 #define DASGD_FRONT_END_KIND_HPP
 
-#include <common/log.hpp>
+#include <terminal/log.hpp>
 
 #include <mlpack/core.hpp>
 

@@ -6,9 +6,9 @@
 #include "kinds.hpp"
 #include "value_text.hpp"
 
-#include <common/load.hpp>
-#include <common/number.hpp>
-#include <common/params.hpp>
+#include <data/load.hpp>
+#include <data/number.hpp>
+#include <terminal/params.hpp>
 
 #include <mlpack/core/util/is_std_vector.hpp>
 

@@ -10,8 +10,8 @@
 
 #include "kinds.hpp"
 
-#include <common/archive.hpp>
-#include <common/load.hpp>
+#include <data/load.hpp>
+#include <training/archive.hpp>
 
 #include <fstream>
 #include <memory>

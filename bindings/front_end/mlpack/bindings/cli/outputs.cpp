@@ -5,9 +5,9 @@
  */
 #include "outputs.hpp"
 
-#include <common/file_claims.hpp>
-#include <common/load.hpp>
-#include <common/params.hpp>
+#include <data/file_claims.hpp>
+#include <data/load.hpp>
+#include <terminal/params.hpp>
 #include <dasgd/files/whole_file.hpp>
 #include <ranks/rank_output.hpp>
 

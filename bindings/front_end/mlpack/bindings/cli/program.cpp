@@ -9,9 +9,9 @@
 #include "help.hpp"
 #include "outputs.hpp"
 
-#include <common/check_training.hpp>
-#include <common/log.hpp>
-#include <common/params.hpp>
+#include <terminal/log.hpp>
+#include <terminal/params.hpp>
+#include <training/check_training.hpp>
 #include <dasgd/version.hpp>
 #include <ranks/failure.hpp>
 #include <ranks/job_channel.hpp>
