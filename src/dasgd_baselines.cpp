@@ -17,7 +17,7 @@ namespace dasgd {
 #define DASGD_TRAININGS(ALGORITHM) \
   template class Training<ALGORITHM, double>; \
   template class Training<ALGORITHM, float>;
-DASGD_BASELINES(DASGD_TRAININGS)
+DASGD_EACH_BASELINE(DASGD_TRAININGS)
 #undef DASGD_TRAININGS
 
 } // namespace dasgd

@@ -2,7 +2,8 @@
  * @file dasgd_mpi.cpp
  *
  * Compiles what dasgd's layers `transport` and `optimizer` define that does
- * not depend on the user's types; needs MPI, but not ensmallen.  See dasgd/core/config.hpp.
+ * not depend on the user's types; needs MPI, but not ensmallen.  See
+ * dasgd/core/config.hpp.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */

@@ -82,11 +82,10 @@ struct Case
     std::ostringstream out;
     out << topology << ", window " << window << ", lead " << maxLead
         << ", overlap " << overlap << ", damping " << damping << ", look ahead "
-        << lookAhead << ", share "
-        << share << ", " << format
-        << ", " << ranks << " ranks, " << elements << " elements, "
-        << ToString(data) << ", " << ToString(sharing) << ", " << points << " points, batch " << batchSize << ", max "
-        << maxIterations << ", event " << int(event) << " on rank "
+        << lookAhead << ", share " << share << ", " << format << ", " << ranks
+        << " ranks, " << elements << " elements, " << ToString(data) << ", "
+        << ToString(sharing) << ", " << points << " points, batch " << batchSize
+        << ", max " << maxIterations << ", event " << int(event) << " on rank "
         << eventRank << " at step " << eventStep;
     if (served)
       out << ", server " << server;
@@ -355,8 +354,8 @@ Ending EndingOf(const WorkerType& worker,
   const auto& endpoint = worker.Node().Endpoint();
   Ending ending;
   ending.iterate = rank.iterate;
-  // Baselines announce a gradient before they apply it; if they fail in between,
-  // it is not in the model.
+  // Baselines announce a gradient before they apply it; if they fail in
+  // between, it is not in the model.
   ending.version = std::is_same<WorkerType, DasgdWorker<double>>::value ?
       rank.state.Version() : endpoint.Known();
   ending.counts = worker.Node().Counts();

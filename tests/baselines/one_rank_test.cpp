@@ -177,7 +177,9 @@ TEST_CASE("ParameterServerSGD at one rank is ens::SGD", "[one]")
   ComparePlain<dasgd::ParameterServerSGD>();
 }
 
-TEMPLATE_TEST_CASE("The defaults are those of ens::SGD", "[one]", DASGD_BASELINES)
+TEMPLATE_TEST_CASE("The defaults are those of ens::SGD",
+    "[one]",
+    DASGD_BASELINES)
 {
   ens::SGD<> theirs;
   TestType ours;

@@ -68,8 +68,8 @@ TEST_CASE("the staleness of Figure 1's kind, by hand", "[core]")
 TEST_CASE("the loose staleness adds what missing gradients lacked", "[core]")
 {
   // Rank 1 computes b1 knowing nothing, then b2 and gets a1; rank 2 applies a1
-  // and b1, b2 and computes c1 from {a1, b1, b2}.  Rank 0 has a1, a2, a3 when c1
-  // comes, but b1 and b2 are late:
+  // and b1, b2 and computes c1 from {a1, b1, b2}.  Rank 0 has a1, a2, a3 when
+  // c1 comes, but b1 and b2 are late:
   //   S(c1) = {a2, a3} and {b1, b2}: 4.
   // b1 was computed at {} and b2 at {b1}; rank 0's a1 is missing there, so the
   // loose one has a1, too: 5.
@@ -143,7 +143,8 @@ TEST_CASE("a file that is no history is refused, and says where", "[core]")
 
 TEST_CASE("a history that cannot be saved or loaded says why", "[core]")
 {
-  const History history = Read("dasgd-history 1\nranks 1\nrank 0\nc 0 1\nend\n");
+  const History history =
+      Read("dasgd-history 1\nranks 1\nrank 0\nc 0 1\nend\n");
   CHECK_THROWS_WITH(SaveHistory(history, "/nowhere/at/all"),
       Catch::Matchers::ContainsSubstring("/nowhere/at/all"));
   CHECK_THROWS_WITH(LoadHistory("/nowhere/at/all"),

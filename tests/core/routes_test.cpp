@@ -488,4 +488,3 @@ TEST_CASE("Routes: classes keep the number of channels small", "[routes]")
   const size_t m = 256;
   REQUIRE(Routes("ring", m, 100).Channels().size() <= m);
 }
-

@@ -268,7 +268,8 @@ TEST_CASE("Topology: a mesh of the wrong size is named with a right one",
   REQUIRE_NOTHROW(Topology("mesh:2x3").Check(6));
 }
 
-TEST_CASE("Topology: auto goes by the number of ranks, all others are themselves",
+TEST_CASE(
+    "Topology: auto goes by the number of ranks, all others are themselves",
     "[topology]")
 {
   const auto machines = [](const size_t count, const size_t each)

@@ -55,8 +55,8 @@ void PlayLarge()
   for (const Way way : { Lent, Sent })
   {
     INFO((way == Lent ? "lent" : "sent"));
-    CHECK(BrokenBaseline<TraitsType>(script, Play<TraitsType>(comm, script, way)) ==
-        "");
+    CHECK(BrokenBaseline<TraitsType>(
+              script, Play<TraitsType>(comm, script, way)) == "");
   }
 }
 

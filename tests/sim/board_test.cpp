@@ -57,8 +57,8 @@ struct Notes
     }
   }
 
-  //! The staleness of all gradients that a rank has applied, from explicit sets:
-  //! what it had before each, and what the origin had that computed it.
+  //! The staleness of all gradients that a rank has applied, from explicit
+  //! sets: what it had before each, and what the origin had that computed it.
   std::uint64_t Staleness(const size_t rank) const
   {
     std::uint64_t sum = 0;

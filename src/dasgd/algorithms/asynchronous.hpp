@@ -143,9 +143,9 @@ struct Asynchronous
 
  protected:
   /**
-   * Whatever an algorithm throws ends the job.  What the user's code throws never
-   * gets here: the node turns it into a fact.  This is the transport's own
-   * failure, a malformed frame, or memory that one rank lacks.
+   * Whatever an algorithm throws ends the job.  What the user's code throws
+   * never gets here: the node turns it into a fact.  This is the transport's
+   * own failure, a malformed frame, or memory that one rank lacks.
    */
   template<typename ActionType>
   static void Guarded(const MpiCommunicator& comm, ActionType&& action)

@@ -25,8 +25,8 @@ struct Outcome
   //! What was thrown on this rank, if anything.
   std::exception_ptr exception;
   RankReport counts;
-  //! The boards that ranks shared, one for each machine (0: there were none); and
-  //! if a rank was lost, was this one in the middle of an update?
+  //! The boards that ranks shared, one for each machine (0: there were none);
+  //! and if a rank was lost, was this one in the middle of an update?
   size_t boards = 0;
   bool torn = false;
   //! Are the models of all ranks known to be the same?

@@ -20,7 +20,7 @@
 #include "swift_worker.hpp"
 
 //! Does something for each baseline.
-#define DASGD_BASELINES(DO) \
+#define DASGD_EACH_BASELINE(DO) \
   DO(AsynchronousBaseline<DpsgdTraits>) \
   DO(AsynchronousBaseline<AdpsgdTraits>) \
   DO(AsynchronousBaseline<SwiftTraits>) \
@@ -35,7 +35,7 @@ namespace dasgd {
 #define DASGD_TRAININGS(ALGORITHM) \
   extern template class Training<ALGORITHM, double>; \
   extern template class Training<ALGORITHM, float>;
-DASGD_BASELINES(DASGD_TRAININGS)
+DASGD_EACH_BASELINE(DASGD_TRAININGS)
 #undef DASGD_TRAININGS
 #endif
 

@@ -275,7 +275,8 @@ DASGD_INLINE size_t MetaBytes(const Checkpoint& from)
  * A checkpoint as bytes, without the checksum: copying is all that the training
  * waits for.
  */
-DASGD_INLINE void Encode(const Checkpoint& from, std::vector<std::uint8_t>& bytes)
+DASGD_INLINE void Encode(const Checkpoint& from,
+    std::vector<std::uint8_t>& bytes)
 {
   const size_t vector = size_t(from.VectorBytes());
   bytes.resize(sizeof(Header) + MetaBytes(from) + from.vectors.size() *
@@ -303,7 +304,8 @@ DASGD_INLINE void Seal(std::vector<std::uint8_t>& bytes)
  *
  * @param size Bytes of the whole file.
  */
-DASGD_INLINE Header CheckHeader(const std::uint8_t* data, const std::uint64_t size)
+DASGD_INLINE Header CheckHeader(const std::uint8_t* data,
+    const std::uint64_t size)
 {
   Header header;
   const Header expected;

@@ -22,8 +22,8 @@ namespace dasgd {
  * remembered.  Afterwards they do what they did before.
  *
  * One may live within another, as when a callback calls an optimizer; a signal
- * is for all of them.  In several threads at a time it is for all, too, but what
- * signals did before may then not be restored.
+ * is for all of them.  In several threads at a time it is for all, too, but
+ * what signals did before may then not be restored.
  */
 class StopSignals
 {

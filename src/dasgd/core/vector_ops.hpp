@@ -97,8 +97,8 @@ inline bool AllFinite(const ElemType* values, const size_t elements)
  * Form the paper's update and apply it in the same pass:
  * update = step * gradient; iterate -= update.  `update` may be `gradient`.
  *
- * Each part of the gradient is checked while it is in the cache.  If a number is
- * not finite, what was done is undone, up to rounding.
+ * Each part of the gradient is checked while it is in the cache.  If a number
+ * is not finite, what was done is undone, up to rounding.
  *
  * @tparam add Add to what `update` holds, which is not the gradient then.
  * @return False if the gradient is not finite.

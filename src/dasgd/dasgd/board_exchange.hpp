@@ -1,7 +1,8 @@
 /**
  * @file board_exchange.hpp
  *
- * What a machine does with the updates of other machines, and they with its own.
+ * What a machine does with the updates of other machines, and they with its
+ * own.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -26,16 +27,16 @@ namespace dasgd {
  * the machine, its carrier, owns this object.
  *
  * It passes over the board like a rank: adds the updates of other machines that
- * have arrived to the model, and takes the outgoing sum, which leaves zeros.  At
- * the last chunk it sees how far the log is: the sum is of just the gradients
- * that the log has of this machine and that were not taken before.  Gradients of
- * a machine have one order, that of its board, everywhere.  So a set of applied
- * gradients is a number for each machine, and version vectors are no longer than
- * that.
+ * have arrived to the model, and takes the outgoing sum, which leaves zeros.
+ * At the last chunk it sees how far the log is: the sum is of just the
+ * gradients that the log has of this machine and that were not taken before.
+ * Gradients of a machine have one order, that of its board, everywhere.  So a
+ * set of applied gradients is a number for each machine, and version vectors
+ * are no longer than that.
  *
- * It has no clock and never waits.  Whoever drives it calls Receive() for frames
- * as long as it MayReceive(), BeginPass() and Advance() if a pass is Due(), and
- * Send() after each.
+ * It has no clock and never waits.  Whoever drives it calls Receive() for
+ * frames as long as it MayReceive(), BeginPass() and Advance() if a pass is
+ * Due(), and Send() after each.
  */
 template<typename ElemType>
 class BoardExchange
@@ -100,7 +101,8 @@ class BoardExchange
   //! before?
   bool MayReceive() const { return !endpoint.Starved(); }
 
-  //! A frame came from another machine: relay it, and keep its sum for the board.
+  //! A frame came from another machine: relay it, and keep its sum for the
+  //! board.
   void Receive(const std::uint8_t* bytes, const size_t size, size_t /* from */)
   {
     endpoint.Read(bytes, size);

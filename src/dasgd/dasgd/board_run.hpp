@@ -175,8 +175,8 @@ void RunOnBoard(BoardWorker<ElemType>& worker,
 }
 
 /**
- * The same for a rank whose machine exchanges with others in a thread.  Posts of
- * other processes wake nobody, so the thread looks again after a while, at
+ * The same for a rank whose machine exchanges with others in a thread.  Posts
+ * of other processes wake nobody, so the thread looks again after a while, at
  * growing intervals.
  *
  * @param exchanging What the thread does; it has a wait of its own.

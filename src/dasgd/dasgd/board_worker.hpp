@@ -20,8 +20,8 @@
 
 namespace dasgd {
 
-//! The node of a rank on a board.  What it has to tell waits until the rank gets
-//! to the board.
+//! The node of a rank on a board.  What it has to tell waits until the rank
+//! gets to the board.
 template<typename ElemType>
 class BoardNode : public NodeBase<ElemType>
 {
@@ -88,12 +88,13 @@ class BoardNode : public NodeBase<ElemType>
 };
 
 /**
- * One rank of DASGD on a board.  It computes a gradient at its iterate, which is
- * the board as it was when the rank was there last, and then passes over the
+ * One rank of DASGD on a board.  It computes a gradient at its iterate, which
+ * is the board as it was when the rank was there last, and then passes over the
  * board: subtracts its update from each chunk, and copies the chunk to its
  * iterate.  The log says whose updates came with that.
  *
- * It has no clock and never waits: Advance() says whether it is the rank's turn.
+ * It has no clock and never waits: Advance() says whether it is the rank's
+ * turn.
  */
 template<typename ElemType>
 class BoardWorker : public WorkerDefaults
@@ -346,8 +347,8 @@ class BoardWorker : public WorkerDefaults
   //! Records that are applied, and gradients of them.
   std::uint64_t position = 0;
   std::uint64_t seen = 0;
-  //! Records when the last pass got to the last chunk; and whether some had been
-  //! overwritten by then, and what they were in all.
+  //! Records when the last pass got to the last chunk; and whether some had
+  //! been overwritten by then, and what they were in all.
   std::uint64_t written = 0;
   bool late = false;
   std::vector<BoardRecord> missed;

@@ -61,7 +61,8 @@ class UpdateSums
     return other;
   }
 
-  //! The sum to which alone an own update is to be added, and as it is, or null.
+  //! The sum to which alone an own update is to be added, and as it is, or
+  //! null.
   ElemType* OnlySum()
   {
     if (rounding.Active() || endpoint.Routes().Emit().size() != 1)

@@ -28,7 +28,9 @@ namespace dasgd {
  * several ranks those that see all ranks are told of steps apart from the rest,
  * epoch by epoch: a rank may be ahead of the epoch that callbacks are in.
  */
-template<typename OptimizerType, typename FunctionType, typename... CallbackTypes>
+template<typename OptimizerType,
+    typename FunctionType,
+    typename... CallbackTypes>
 class Callbacks
 {
  public:

@@ -182,10 +182,10 @@ bool Exist(FunctionType& function)
 } // namespace statistics
 
 /**
- * Let the statistics that a function shows follow the model that all ranks ended
- * with; those of mlpack's layers are means over the whole training.  Until then
- * each rank has learnt them from its own batches, with models that changed; a
- * rank that was done early has learnt nothing of the last of them.
+ * Let the statistics that a function shows follow the model that all ranks
+ * ended with; those of mlpack's layers are means over the whole training.
+ * Until then each rank has learnt them from its own batches, with models that
+ * changed; a rank that was done early has learnt nothing of the last of them.
  *
  * @param gradient Scratch.
  * @param rank Each takes other points.
@@ -274,7 +274,8 @@ void AgreeOnStatistics(const MpiCommunicator& comm,
           std::to_string(ranks[0].size() / sizeof(double) - 1) +
           " statistics of BatchNorm layers on rank 0, but " +
           std::to_string(ranks[i].size() / sizeof(double) - 1) + " on rank " +
-          std::to_string(i) + "; give the network the same layers on all ranks");
+          std::to_string(i) +
+          "; give the network the same layers on all ranks");
     }
     // All ranks form the same sums in the same order.
     std::vector<double> sums(mine.size(), 0);

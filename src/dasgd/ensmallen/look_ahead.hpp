@@ -77,8 +77,8 @@ constexpr bool Exists()
  * factor by which it shrinks in each step.  What m still has to give in the
  * next k rounds has the weight 1 - f, with f = decay^k.  The policy takes that
  * from g instead, and subtracts what it would with f m + (1 - f) g (for a
- * velocity: g stands for -step g / (1 - decay), which the velocity of a constant
- * gradient approaches).  With k = 1 heavy-ball momentum is Nesterov's.
+ * velocity: g stands for -step g / (1 - decay), which the velocity of a
+ * constant gradient approaches).  With k = 1 heavy-ball momentum is Nesterov's.
  *
  * The policy's own code does it: g is mixed into m before, and taken out after,
  * so that m is then what it would have been.

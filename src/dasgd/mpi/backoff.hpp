@@ -52,9 +52,9 @@ class Backoff
 };
 
 /**
- * Lets a peer run that waits for this core.  If another program took it and kept
- * it for long, sleep for a moment the next times: schedulers resume a process
- * that slept sooner than one that yielded.
+ * Lets a peer run that waits for this core.  If another program took it and
+ * kept it for long, sleep for a moment the next times: schedulers resume a
+ * process that slept sooner than one that yielded.
  */
 class CoreOffer
 {

@@ -42,8 +42,8 @@ class MixedThreads : public std::invalid_argument
 
 /**
  * Throw MixedThreads.  In a thread other than the first, the text is printed as
- * well, once: if several threads do not catch the exception, all of them end the
- * program at the same time, and none of them says why.
+ * well, once: if several threads do not catch the exception, all of them end
+ * the program at the same time, and none of them says why.
  */
 [[noreturn]] void RefuseThreads(const std::string& text);
 
@@ -62,9 +62,9 @@ struct CallState;
  * because it existed when that call ended.
  *
  * **Calls within calls.**  A callback may call another Optimize().  If not all
- * ranks do so, those that do wait for the rest, and the rest for them.  So a rank
- * that waits in this way asks the others, by messages on the communicator of the
- * run around it, and they answer whether they are waiting, too.
+ * ranks do so, those that do wait for the rest, and the rest for them.  So a
+ * rank that waits in this way asks the others, by messages on the communicator
+ * of the run around it, and they answer whether they are waiting, too.
  */
 class Call
 {
@@ -170,7 +170,9 @@ class Call
 
   //! Get to the communicator.
   void Enter();
-  void Tell(const size_t rank, const Talk::Kind kind, const std::uint64_t number);
+  void Tell(const size_t rank,
+      const Talk::Kind kind,
+      const std::uint64_t number);
   void Receive();
   //! Can no other rank get any further without this one?
   bool Stuck(const Clock::time_point now) const;

@@ -141,8 +141,8 @@ inline std::atomic<size_t>& Active()
   return count;
 }
 
-//! MPI_Finalize() in the middle of a training would wait for the other ranks for
-//! ever.  What it does first is to delete the attributes of MPI_COMM_SELF.
+//! MPI_Finalize() in the middle of a training would wait for the other ranks
+//! for ever.  What it does first is to delete the attributes of MPI_COMM_SELF.
 inline void RefuseToFinalize()
 {
   static const bool once = []()

@@ -159,8 +159,8 @@ class MpiCommunicator
   /**
    * The machine of each rank, numbered from 0 in the order of ranks.
    *
-   * @param kind What this rank is about to do; throws on all ranks if others are
-   *     about to do something else.
+   * @param kind What this rank is about to do; throws on all ranks if others
+   *     are about to do something else.
    */
   std::vector<size_t> Machines(const std::string& kind = "") const;
 

@@ -98,9 +98,9 @@ std::string LauncherMismatch();
 std::string MissingPmix();
 
 /**
- * Is this process the only one of a communicator, whatever MPI would say?  So it
- * is without a launcher, unless the program has initialised MPI.  Then nothing
- * of MPI is needed, and nothing of it must be called.
+ * Is this process the only one of a communicator, whatever MPI would say?  So
+ * it is without a launcher, unless the program has initialised MPI.  Then
+ * nothing of MPI is needed, and nothing of it must be called.
  */
 bool Alone(const MPI_Comm comm);
 

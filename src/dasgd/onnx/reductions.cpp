@@ -84,8 +84,9 @@ void ReducedExtreme(Context& c)
   const std::string hits = c.build.ToReal(c.build.Add("Equal", { c.In(0),
       KeepDimensions(c, c.Out()) }));
   const std::string count = c.build.Sum(hits, ReducedAxes(c), true);
-  c.Give(0, c.build.Mul(hits, c.build.Add("Div", { KeepDimensions(c, c.Gradient()),
-      count })));
+  c.Give(0,
+      c.build.Mul(hits,
+          c.build.Add("Div", { KeepDimensions(c, c.Gradient()), count })));
 }
 
 void ReduceL1(Context& c)
@@ -97,16 +98,18 @@ void ReduceL1(Context& c)
 void ReduceL2(Context& c)
 {
   // Of no length there is no direction.
-  const std::string zero = c.build.Scalar(0), length = KeepDimensions(c, c.Out());
-  const std::string unit = c.build.Add("Where", { c.build.Add("Equal",
-      { length, zero }), zero, c.build.Add("Div", { KeepDimensions(c, c.Gradient()),
-      length }) });
+  const std::string zero = c.build.Scalar(0),
+                    length = KeepDimensions(c, c.Out());
+  const std::string unit = c.build.Add("Where",
+      { c.build.Add("Equal", { length, zero }), zero,
+          c.build.Add("Div", { KeepDimensions(c, c.Gradient()), length }) });
   c.Give(0, c.build.Mul(unit, c.In(0)));
 }
 
 void ReduceSumSquare(Context& c)
 {
-  c.Give(0, c.build.Mul(c.build.Scale(KeepDimensions(c, c.Gradient()), 2), c.In(0)));
+  c.Give(0,
+      c.build.Mul(c.build.Scale(KeepDimensions(c, c.Gradient()), 2), c.In(0)));
 }
 
 void ReduceLogSum(Context& c)

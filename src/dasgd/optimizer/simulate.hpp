@@ -18,9 +18,9 @@
 namespace dasgd {
 
 /**
- * The source of one of many ranks: with a model and an update policy of its own.
- * Ranks share the step size, and so the decay policy, which sees the steps of
- * all.
+ * The source of one of many ranks: with a model and an update policy of its
+ * own.  Ranks share the step size, and so the decay policy, which sees the
+ * steps of all.
  */
 template<typename TypesType>
 class SimulatedSource : public FunctionSource<TypesType>

@@ -85,8 +85,8 @@ struct BoardSize
   //! Are there other machines, for which updates are summed?
   bool outgoing = false;
 
-  //! Ranks that post at the same time work on one chunk each, so there are to be
-  //! many; but a chunk costs some atomic operations.
+  //! Ranks that post at the same time work on one chunk each, so there are to
+  //! be many; but a chunk costs some atomic operations.
   static BoardSize Of(const size_t elements,
                       const size_t ranks,
                       const bool outgoing = false)
@@ -107,10 +107,10 @@ struct BoardSize
  * its own for the same memory.
  *
  * A rank gets to the board by a BoardPass: from the first chunk to the last, in
- * the order in which ranks got the first.  Nobody overtakes, so all chunks see the same
- * passes in the same order, and what a pass does is as if it were done at once:
- * a rank that subtracts its update from each chunk, and copies each chunk, has
- * the sum of all updates before its own, and of no others.
+ * the order in which ranks got the first.  Nobody overtakes, so all chunks see
+ * the same passes in the same order, and what a pass does is as if it were done
+ * at once: a rank that subtracts its update from each chunk, and copies each
+ * chunk, has the sum of all updates before its own, and of no others.
  */
 template<typename ElemType>
 class Board
@@ -144,7 +144,10 @@ class Board
   const BoardLog& Log() const { return log; }
 
  private:
-  static size_t RoundUp(const size_t bytes) { return (bytes + 127) / 128 * 128; }
+  static size_t RoundUp(const size_t bytes)
+  {
+    return (bytes + 127) / 128 * 128;
+  }
   static size_t VectorBytes(const BoardSize& size)
   { return RoundUp(size.elements * sizeof(ElemType)); }
   static size_t LogAt(const BoardSize& size)

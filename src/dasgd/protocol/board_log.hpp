@@ -37,12 +37,12 @@ struct BoardRecord
 
 /**
  * The records of a board in memory that ranks share, serialized by cereal, each
- * in a line of the cache.  Records are added by whoever has the lock of the last
- * chunk; what has been added can be read without one.  There is room for some
- * thousands.  A rank
- * that comes so late that records have been overwritten catches up instead
- * (CatchUp()): it learns how many gradients there are of each origin and their
- * counts, as from a manifest that was folded, and all facts.
+ * in a line of the cache.  Records are added by whoever has the lock of the
+ * last chunk; what has been added can be read without one.  There is room for
+ * some thousands.  A rank that comes so late that records have been overwritten
+ * catches up instead (CatchUp()): it learns how many gradients there are of
+ * each origin and their counts, as from a manifest that was folded, and all
+ * facts.
  */
 class BoardLog
 {

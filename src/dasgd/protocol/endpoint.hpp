@@ -46,8 +46,8 @@ struct EndpointOptions
   //! Do manifests wait for a vector to go with, and are they relayed without
   //! version vectors, which only receivers that apply gradients need?
   bool lazy = true;
-  //! Ranks whose gradients and facts there are, if each end of the routes stands
-  //! for several; 0 if each is a rank.
+  //! Ranks whose gradients and facts there are, if each end of the routes
+  //! stands for several; 0 if each is a rank.
   size_t origins = 0;
 };
 
@@ -122,7 +122,8 @@ class Endpoint
   void BeginStep() { inARow = 0; }
 
   /**
-   * Announce gradients of this rank, or of one that it speaks for, to all others.
+   * Announce gradients of this rank, or of one that it speaks for, to all
+   * others.
    *
    * @param entry What they are.
    * @param at The version of the model that they were computed at, or null if
@@ -203,8 +204,8 @@ class Endpoint
   //! How many of them are in use at a time at most.
   size_t MaxBuffers() const { return maxBuffers; }
 
-  //! Is there room for a frame on a link that own gradients take, and is it time
-  //! for one?
+  //! Is there room for a frame on a link that own gradients take, and is it
+  //! time for one?
   template<typename TransportType>
   bool Wanted(TransportType& transport) const
   {

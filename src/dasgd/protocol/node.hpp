@@ -266,7 +266,8 @@ class Node : public NodeBase<ElemType>
     endpoint.BeginStep();
   }
 
-  //! Name() a gradient, and announce it to all others; see Endpoint::Announce().
+  //! Name() a gradient, and announce it to all others; see
+  //! Endpoint::Announce().
   void Announce(ManifestEntry& entry,
                 const std::uint64_t* at,
                 const size_t points)

@@ -220,7 +220,8 @@ inline void PutExchange(std::ostream& out, const Report& report)
   }
   if (paced > 0)
   {
-    out << Short(100 * double(paced) / double(sent)) << " % of the frames waited "
+    out << Short(100 * double(paced) / double(sent))
+        << " % of the frames waited "
         << "for more gradients, so that ranks spend less time on exchanging\n";
   }
   if (pauses > 0)

@@ -28,8 +28,8 @@ struct StepScale
 /**
  * All that belongs to the user: function, update policy and callbacks.  So that
  * algorithms are compiled once, whatever those are, they reach them through
- * this interface; a gradient costs about ten virtual calls.  FunctionSource is the
- * production one.
+ * this interface; a gradient costs about ten virtual calls.  FunctionSource is
+ * the production one.
  *
  * Everything here may throw.  Functions that return bool and are not described
  * otherwise return true to ask for a stop.

@@ -1,5 +1,5 @@
 /**
- * @file task.hpp
+ * @file rank_task.hpp
  *
  * A task as the algorithms see it: the state of the run together with what
  * computes gradients.

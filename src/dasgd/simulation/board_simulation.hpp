@@ -1,7 +1,8 @@
 /**
  * @file board_simulation.hpp
  *
- * All ranks of one or several boards in one process, on virtual time, from one seed.
+ * All ranks of one or several boards in one process, on virtual time, from one
+ * seed.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -300,7 +301,8 @@ class BoardSimulation
       // Nothing else touches the iterate until then.
       const double seconds = machine.computeSeconds[rank] * random.Uniform(
           1 - machine.computeSpread, 1 + machine.computeSpread);
-      clock.After(seconds, [this, rank, seconds]() { Computed(rank, seconds); });
+      clock.After(
+          seconds, [this, rank, seconds]() { Computed(rank, seconds); });
     }
     else if (worker.MustPass() || worker.Behind())
       BeginPass(rank);

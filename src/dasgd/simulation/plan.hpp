@@ -1,8 +1,8 @@
 /**
  * @file plan.hpp
  *
- * What a training would be like on more ranks and machines than there are: found
- * by simulation, without gradients.
+ * What a training would be like on more ranks and machines than there are:
+ * found by simulation, without gradients.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -60,8 +60,8 @@ struct PlanModel
 struct PlanCluster
 {
   size_t ranksPerMachine = 1;
-  //! Seconds that a message takes to another machine, and what a machine can send
-  //! to all others together, and receive from them.
+  //! Seconds that a message takes to another machine, and what a machine can
+  //! send to all others together, and receive from them.
   double latency = 50e-6;
   double bytesPerSecond = 125e6;
   //! What MPI and TCP take of a frame at once.  The rest leaves in such parts:
@@ -148,9 +148,9 @@ std::vector<std::string> PlanTopologies(const size_t ranks);
 constexpr double ShortEpoch = 0.01;
 
 /**
- * One sentence on what to use: the fewest ranks that are worth nearly as much as
- * any that were planned, by a network that is not full.  It is one rank if an
- * epoch is over sooner than others have started.
+ * One sentence on what to use: the fewest ranks that are worth nearly as much
+ * as any that were planned, by a network that is not full.  It is one rank if
+ * an epoch is over sooner than others have started.
  *
  * @param rows Of DASGD, in the order of their numbers of ranks, from 1 on.
  * @param best Set to the index of the row that is recommended.

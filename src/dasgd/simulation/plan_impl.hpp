@@ -271,12 +271,15 @@ DASGD_INLINE std::string PlanAdvice(const std::vector<PlanRow>& rows,
   if (best == none)
     best = 0;
   const PlanRow& chosen = rows[best];
-  std::string text = (chosen.ranks == 1) ? "1 rank: more of them are not worth "
-      "their exchange" : std::to_string(chosen.ranks) + " ranks on " +
-      std::to_string(chosen.machines) + (chosen.machines == 1 ? " machine" :
-      " machines") + ", topology " + chosen.topology + ": " +
-      plan::Say(chosen.speedup) + " times as many gradients as one rank, worth " +
-      plan::Say(chosen.worth) + " times as much";
+  std::string text = "1 rank: more of them are not worth their exchange";
+  if (chosen.ranks > 1)
+  {
+    text = std::to_string(chosen.ranks) + " ranks on " +
+        std::to_string(chosen.machines) + (chosen.machines == 1 ? " machine" :
+        " machines") + ", topology " + chosen.topology + ": " +
+        plan::Say(chosen.speedup) + " times as many gradients as one rank, "
+        "worth " + plan::Say(chosen.worth) + " times as much";
+  }
   // What is wrong with the next number of ranks?
   size_t next = std::numeric_limits<size_t>::max();
   for (const PlanRow& row : rows)

@@ -70,8 +70,8 @@ struct SimLink
   double latency = 0;
   double jitter = 0;
   double bytesPerSecond = 1e300;
-  //! Of longer frames so many bytes leave at once, and the rest when the receiver
-  //! has agreed.  Either rank answers when it looks for messages next.
+  //! Of longer frames so many bytes leave at once, and the rest when the
+  //! receiver has agreed.  Either rank answers when it looks for messages next.
   double handshakeBytes = std::numeric_limits<double>::infinity();
   //! Of that rest, so many bytes leave at a time, and the next ones when the
   //! sender looks for messages again.

@@ -106,7 +106,8 @@ class TimedRanks
   std::deque<RankTask<double>> problems;
 };
 
-//! All ranks of a simulated training, and what they have done up to some moment.
+//! All ranks of a simulated training, and what they have done up to some
+//! moment.
 class TimedRun
 {
  public:
@@ -202,8 +203,8 @@ class TimedRun
     return end.Since(half);
   }
 
-  //! The most vectors that a rank held besides iterate and gradient, and the most
-  //! ranks that one sends to.
+  //! The most vectors that a rank held besides iterate and gradient, and the
+  //! most ranks that one sends to.
   size_t PeakVectors() const
   {
     size_t most = 0;
@@ -249,7 +250,8 @@ class TimedRun
                            const bool used)
   {
     BoardSize size = BoardSize::Of(model.elements, ranks);
-    size.elements = used ? std::min(size.Chunks(), std::max<size_t>(64, 2 * ranks)) : 1;
+    size.elements =
+        used ? std::min(size.Chunks(), std::max<size_t>(64, 2 * ranks)) : 1;
     size.chunk = 1;
     return size;
   }

@@ -23,9 +23,11 @@ namespace dasgd {
  *     ranks 2
  *     rank 0
  *     c 0.000000000 0.050000000             computed its next gradient
- *     s 0.050000000 0.050001000 1 1 240     sent to rank 1 its frame 1, 240 bytes
- *     a 0.100000000 0.100002000 1 1 240 1:1+1   applied frame 1 of rank 1, which
- *                                           held one gradient of rank 1, the first
+ *     s 0.050000000 0.050001000 1 1 240     sent to rank 1 its frame 1, 240
+ *     bytes a 0.100000000 0.100002000 1 1 240 1:1+1   applied frame 1 of rank
+ *     1, which
+ *                                           held one gradient of rank 1, the
+ *                                           first
  *     i 0.100002000 0.200000000             waited
  *     rank 1
  *     ...

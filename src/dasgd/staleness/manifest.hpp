@@ -42,13 +42,13 @@ struct ManifestEntry
 /**
  * The entries of a summed update in the order in which they were added, with
  * the version vectors they were computed at.  These have a number for each
- * origin, or for each group of origins whose gradients have one order.  Its size
- * is bounded: beyond Limit() entries, gradients are folded into the last entry of their origin, and
- * no more version vectors are kept.  Counts stay exact; gradients without a
- * version vector are reported as not measured, and far beyond the limit the
- * objectives of the newest epochs are dropped, too (which are then not judged).
- * That happens only to a peer that takes nothing while a thousand gradients come
- * by.
+ * origin, or for each group of origins whose gradients have one order.  Its
+ * size is bounded: beyond Limit() entries, gradients are folded into the last
+ * entry of their origin, and no more version vectors are kept.  Counts stay
+ * exact; gradients without a version vector are reported as not measured, and
+ * far beyond the limit the objectives of the newest epochs are dropped, too
+ * (which are then not judged).  That happens only to a peer that takes nothing
+ * while a thousand gradients come by.
  */
 class Manifest
 {
@@ -62,9 +62,9 @@ class Manifest
 
   /**
    * Entries kept apart for a given length of version vectors, and version
-   * vectors kept at all.  A peer computing a thousandth as fast as the others is still measured
-   * completely on small jobs; on large ones version vectors are what fills the
-   * frame.
+   * vectors kept at all.  A peer computing a thousandth as fast as the others
+   * is still measured completely on small jobs; on large ones version vectors
+   * are what fills the frame.
    */
   static size_t Limit(const size_t length)
   {
@@ -78,9 +78,9 @@ class Manifest
   { return MaxEntries(origins, origins); }
 
   //! One gradient in so many takes its version vector along.  On 128 ranks or
-  //! fewer each does.  On more, a frame that holds a gradient of each rank would
-  //! be longer than many models; a sample will do, one that does not depend on
-  //! the way.
+  //! fewer each does.  On more, a frame that holds a gradient of each rank
+  //! would be longer than many models; a sample will do, one that does not
+  //! depend on the way.
   static size_t VersionedEvery(const size_t length)
   { return (length * length + 16383) / 16384; }
 

@@ -17,8 +17,8 @@ namespace dasgd {
 namespace detail {
 
 /**
- * Everyone sends to everyone; beyond a few, `exponential` is better.  Ranks that
- * share a model are one end of it (see BoardLinks).
+ * Everyone sends to everyone; beyond a few, `exponential` is better.  Ranks
+ * that share a model are one end of it (see BoardLinks).
  */
 class AutoShape : public Shape
 {

@@ -55,8 +55,8 @@ class Topology
   /**
    * Read a topology from its text: `complete`, `ring`, `mesh:RxC`,
    * `exponential`, `tree:K` (`tree` is `tree:2`), `graph:0-1,1-2`, `file:PATH`
-   * (see FromFile()) or `auto`.  Implicit, so that a text can be given wherever a
-   * topology is wanted.
+   * (see FromFile()) or `auto`.  Implicit, so that a text can be given wherever
+   * a topology is wanted.
    *
    * @throws std::invalid_argument if the text is none of these.
    */

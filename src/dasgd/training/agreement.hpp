@@ -111,8 +111,8 @@ Agreed ShakeHands(const MpiCommunicator& comm,
   return agreed;
 }
 
-//! Rank 0's iterate becomes everyone's.  Most programs begin with the same one on
-//! all ranks; then it is only compared, by its checksum.
+//! Rank 0's iterate becomes everyone's.  Most programs begin with the same one
+//! on all ranks; then it is only compared, by its checksum.
 template<typename ElemType>
 void BeginAtRoot(const MpiCommunicator& comm,
                  ElemType* iterate,

@@ -145,7 +145,8 @@ class CommonSettings
   //! exchange.
   size_t& MaxLead() { return maxLead; }
 
-  //! Get the share of its time that a rank may spend on exchanging (default 0.1).
+  //! Get the share of its time that a rank may spend on exchanging (default
+  //! 0.1).
   double ExchangeShare() const { return exchangeShare; }
   //! Modify it: where frames cost more, up to 8 gradients of a rank are summed
   //! into one; with 1, none waits for another.
@@ -198,8 +199,8 @@ class CommonSettings
   //! Get what else a checkpoint must agree on to be resumed: names and values.
   const std::vector<std::pair<std::string, std::string>>& CheckpointTags() const
   { return checkpointTags; }
-  //! Modify what else it must agree on; such as a regularization, or a check sum
-  //! of the data.
+  //! Modify what else it must agree on; such as a regularization, or a check
+  //! sum of the data.
   std::vector<std::pair<std::string, std::string>>& CheckpointTags()
   { return checkpointTags; }
 
@@ -215,9 +216,9 @@ class CommonSettings
 
   //! Get the signals that end Optimize() (default: none).
   const std::vector<int>& StopSignals() const { return stopSignals; }
-  //! Modify the signals, such as SIGTERM, that end Optimize() on all ranks if one
-  //! gets one, after the last checkpoint; Report().reason is Signal then.  Each
-  //! rank may choose for itself.
+  //! Modify the signals, such as SIGTERM, that end Optimize() on all ranks if
+  //! one gets one, after the last checkpoint; Report().reason is Signal then.
+  //! Each rank may choose for itself.
   std::vector<int>& StopSignals() { return stopSignals; }
 
   //! Get what the last Optimize() recorded: complete on rank 0, and empty on

@@ -72,7 +72,8 @@ DASGD_INLINE void CheckFits(const Checkpoint& found,
   {
     throw CheckpointError("it is of a training on other data: the objective "
         "of some points was " +
-        NumberText(found.fingerprint.objectives[place]) + ", but is " + NumberText(about.fingerprint.objectives[place]));
+        NumberText(found.fingerprint.objectives[place]) + ", but is " +
+        NumberText(about.fingerprint.objectives[place]));
   }
 }
 

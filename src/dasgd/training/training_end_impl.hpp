@@ -109,8 +109,8 @@ void Training<AlgorithmType, ElemType>::GatherReport()
 {
   Report& report = settings.report;
   report = dasgd::Describe<AlgorithmType>(*fixed, steps, options,
-      outcome.boards > 0 ? Topology::Complete() : topology, comm.Size(), elements,
-      sizeof(ElemType), rank.state->EpochPoints());
+      outcome.boards > 0 ? Topology::Complete() : topology, comm.Size(),
+      elements, sizeof(ElemType), rank.state->EpochPoints());
   report.maxIterations = fixed->maxIterations;
   report.whyTopology = WhyTopology(ChosenTopology<AlgorithmType>(*fixed),
       topology, machines);

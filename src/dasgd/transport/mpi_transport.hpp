@@ -159,8 +159,8 @@ class MpiTransport
     ++link.underWay;
   }
 
-  //! Has every frame been taken, by its receiver or, of small ones, by MPI, which
-  //! delivers them as soon as this rank calls it again?
+  //! Has every frame been taken, by its receiver or, of small ones, by MPI,
+  //! which delivers them as soon as this rank calls it again?
   bool Delivered()
   {
     bool all = true;
