@@ -7,7 +7,7 @@
  * ensmallen's own are ens::SerialSGD, ens::SerialAdam and so on then.
  *
  * Under mpirun, such a program prints once, saves whole files, and says so if
- * an optimizer is not decentralized; see dasgd/transport/drop_in_program.hpp.
+ * an optimizer is not decentralized; see dasgd/mpi/drop_in_program.hpp.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */

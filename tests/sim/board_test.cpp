@@ -359,7 +359,7 @@ class Steps
   bool Can(const size_t rank) const
   {
     const BoardWorker<double>& worker = *workers[rank];
-    return worker.UnderWay() ? worker.Pass().CouldTurn() : !worker.Done() ||
+    return worker.UnderWay() ? worker.Pass().CouldLock() : !worker.Done() ||
         worker.MustPass();
   }
 

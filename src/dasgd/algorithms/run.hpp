@@ -58,7 +58,7 @@ class Stopwatch
   //! Seconds from the start to the last lap.
   double Now() const { return Seconds(last - start); }
 
-  //! The same, for time in which there was nothing to do.
+  //! As Lap(), for time in which there was nothing to do.
   void Idle(double& seconds)
   {
     const Clock::time_point then = last;

@@ -33,7 +33,7 @@ inline const char* ToString(const Overlap overlap)
       "always" : "never";
 }
 
-//! What follows from it for a run.
+//! Does a run exchange while it computes, by the setting and circumstances?
 struct OverlapChoice
 {
   bool used = false;

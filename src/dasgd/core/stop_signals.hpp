@@ -46,7 +46,7 @@ class StopSignals
   //! The first signal that has come, or 0.
   static int Come();
 
-  //! Whoever was to end because of it does so.
+  //! Mark the signal as handled: the destructor does not raise it again.
   static void Heeded();
 
  private:

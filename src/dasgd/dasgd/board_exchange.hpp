@@ -153,9 +153,9 @@ class BoardExchange
   //! One chunk further; false if it is not its turn.
   bool Advance()
   {
-    if (!pass.Turn())
+    if (!pass.TryLock())
       return false;
-    pass.Enter();
+    pass.NoteHolder();
     const size_t begin = pass.First();
     const size_t elements = pass.End() - begin;
     if (adds)

@@ -32,11 +32,11 @@ class BoardNode : public NodeBase<ElemType>
       termination(task.State().Ranks())
   { }
 
-  //! What is to be told.
+  //! Facts of this rank that wait for its next pass.
   std::vector<Fact>& Untold() { return untold; }
   const std::vector<Fact>& Untold() const { return untold; }
 
-  //! A fact stands on the board.
+  //! Take note of a fact that was read from the log.
   void Receive(const Fact& fact)
   {
     ++factsOf[fact.origin];
@@ -157,9 +157,9 @@ class BoardWorker : public WorkerDefaults
   //! One chunk further; false if it is not this rank's turn.
   bool Advance()
   {
-    if (!pass.Turn())
+    if (!pass.TryLock())
       return false;
-    pass.Enter();
+    pass.NoteHolder();
     const size_t begin = pass.First();
     const size_t elements = pass.End() - begin;
     ElemType* const model = board.Model() + begin;
@@ -199,7 +199,7 @@ class BoardWorker : public WorkerDefaults
   {
     return !node.Untold().empty() || board.Log().Facts() > node.Facts();
   }
-  //! Is there something new on it?
+  //! Does the log have records that this rank has not read?
   bool Behind() const { return board.Log().Records() > position; }
 
   /**
@@ -329,7 +329,7 @@ class BoardWorker : public WorkerDefaults
   //! The gradient that is to be posted, or was last.
   ManifestEntry entry;
   bool due = false;
-  //! Factor times this is subtracted, if the rank posts.
+  //! In a pass that posts, factor times update is subtracted from the model.
   bool posts = false;
   const ElemType* update = nullptr;
   ElemType factor = 0;

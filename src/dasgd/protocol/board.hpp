@@ -49,14 +49,14 @@ class TicketLock
   bool Serves(const std::uint32_t ticket) const
   { return serving.load(std::memory_order_acquire) == ticket; }
 
-  //! Whose turn it is says who it is, for messages.
-  void Enter(const size_t rank)
+  //! For messages: note which rank holds the lock.  Takes no lock.
+  void NoteHolder(const size_t rank)
   { holder.store(std::uint32_t(rank), std::memory_order_relaxed); }
   size_t Holder() const { return holder.load(std::memory_order_relaxed); }
-  //! May whoever waits for long say so?  One may.
+  //! May this rank, which has waited for long, say so?  The first one may.
   bool MaySay() { return said.exchange(1, std::memory_order_relaxed) == 0; }
 
-  //! Whoever is served has done.
+  //! Release the lock; only its holder may call this.
   void Release()
   {
     serving.store(serving.load(std::memory_order_relaxed) + 1,
@@ -73,7 +73,7 @@ class TicketLock
   std::atomic<std::uint32_t> said;
 };
 
-//! What a board is made for.
+//! The sizes that a board's layout in memory follows from.
 struct BoardSize
 {
   //! Elements of the model.
@@ -186,16 +186,17 @@ class BoardPass
   //! Has it touched the first chunk, but not all?
   bool Within() const { return under && chunk > 0; }
 
-  //! May the chunk be touched?  If so, it is locked.
-  bool Turn()
+  //! Lock the chunk, if it is this rank's turn.  At the first chunk it queues
+  //! only if the lock is free.
+  bool TryLock()
   {
     if (!entered)
       entered = board.Lock(0).DrawIfIdle(ticket);
     return entered && board.Lock(chunk).Serves(ticket);
   }
 
-  //! Could it be?
-  bool CouldTurn() const
+  //! Would TryLock() succeed now?  Draws no ticket.
+  bool CouldLock() const
   {
     return entered ? board.Lock(chunk).Serves(ticket) : board.Lock(0).Idle();
   }
@@ -205,8 +206,8 @@ class BoardPass
   size_t Holder() const { return board.Lock(chunk).Holder(); }
   bool MaySay() { return board.Lock(chunk).MaySay(); }
 
-  //! It is this rank's turn, and it begins to touch the chunk.
-  void Enter() { board.Lock(chunk).Enter(rank); }
+  //! For messages: this rank has locked the chunk.
+  void NoteHolder() { board.Lock(chunk).NoteHolder(rank); }
 
   //! The chunk.
   size_t Chunk() const { return chunk; }

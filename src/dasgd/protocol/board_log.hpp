@@ -89,7 +89,7 @@ class BoardLog
             std::uint64_t end,
             std::vector<Line>& lines) const;
 
-  //! What a line says.
+  //! Decode a line that Read() has copied.
   void Decode(const Line& line, BoardRecord& record) const;
 
   /**

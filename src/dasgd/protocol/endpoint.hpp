@@ -282,7 +282,7 @@ class Endpoint
         std::uint32_t(routes.Channels()[box].routeClass) : noRoute;
   }
 
-  //! May what waits be sent, all of it, or is it to wait for more?
+  //! May all that waits on a link go now, or is it to wait for more gradients?
   bool Due(const size_t link) const
   {
     return links[link].urgent || complete || pace.Due(link, announced);

@@ -124,7 +124,7 @@ class ExchangePace
         time + gradient / 2 >= last[link].next;
   }
 
-  //! One is sent.
+  //! A frame is sent: note when the next is due.
   void Sent(const size_t link, const std::uint64_t own)
   {
     last[link].next = std::max(last[link].next, time) + Interval();

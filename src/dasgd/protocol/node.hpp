@@ -80,7 +80,7 @@ class NodeBase
   //! A step begins here.
   void BeginStep()
   { step = task.State().Version()[task.State().Rank()] + 1; }
-  //! The same for a gradient of another rank.
+  //! A step along a gradient of another rank begins, on a server.
   void CountStep() { ++step; }
   std::uint64_t Step() const { return step; }
 
@@ -232,7 +232,7 @@ class NodeBase
   std::uint64_t step = 0;
   //! This rank computes no more ...
   bool finished = false;
-  //! ... and has asked to tell all others.
+  //! Has TellFinal() been called?
   bool final = false;
   bool asked = false;
   std::exception_ptr exception;

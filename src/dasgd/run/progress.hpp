@@ -138,7 +138,7 @@ class Progress
   //! An epoch that has begun.
   Epoch& Open(std::uint64_t number);
 
-  //! Its memory serves the next one.
+  //! Its memory is kept for the next epoch.
   void Close(const Epochs::iterator epoch)
   { spare.push_back(open.extract(epoch)); }
 
@@ -154,7 +154,7 @@ class Progress
   std::uint64_t current = 1;
   //! Epochs that are not complete yet.
   Epochs open;
-  //! Those that were closed.
+  //! Nodes of the map of closed epochs, for use without an allocation.
   std::vector<Epochs::node_type> spare;
 };
 
@@ -215,7 +215,7 @@ class ToleranceRule
   }
 
   double tolerance;
-  //! Those before, the last one at the end.
+  //! Objectives of the epochs judged before, the latest at the end.
   std::vector<ElemType> recent = std::vector<ElemType>(1, Largest());
 };
 

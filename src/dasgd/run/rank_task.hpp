@@ -59,8 +59,8 @@ class RankTask
     return false;
   }
 
-  //! The same for TakeStep(), which looks at the elements by itself; false if
-  //! the objective is not finite.
+  //! As Compute(), for TakeStep(), which looks at the elements by itself; false
+  //! if the objective is not finite.
   bool Evaluate(ManifestEntry& entry)
   {
     if (state.KeepsOrder())

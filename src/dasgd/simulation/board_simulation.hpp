@@ -394,7 +394,7 @@ class BoardSimulation
       Seat& seat = seats[i];
       if (seat.halted)
         continue;
-      if (seat.blocked && seat.worker->Pass().Turn())
+      if (seat.blocked && seat.worker->Pass().TryLock())
       {
         host.turn = place + 1;
         seat.blocked = false;
@@ -407,7 +407,7 @@ class BoardSimulation
           seat.worker->MustPass()))
         Resume(i);
     }
-    if (host.blocked && !host.halted && host.exchange->Pass().Turn())
+    if (host.blocked && !host.halted && host.exchange->Pass().TryLock())
     {
       host.blocked = false;
       clock.After(ChunkSeconds(host) + Stall(), [this, index]()

@@ -92,18 +92,18 @@ class TimedRanks
     {
       sources.emplace_back(i, elements, note);
       states.emplace_back(start, i, computing, limits);
-      problems.emplace_back(states.back(), sources.back());
+      tasks.emplace_back(states.back(), sources.back());
     }
   }
 
-  size_t Size() const { return problems.size(); }
+  size_t Size() const { return tasks.size(); }
   //! What a rank trains.
-  RankTask<double>& operator[](const size_t rank) { return problems[rank]; }
+  RankTask<double>& operator[](const size_t rank) { return tasks[rank]; }
 
  private:
   std::deque<TimedSource> sources;
   std::deque<RunState<double>> states;
-  std::deque<RankTask<double>> problems;
+  std::deque<RankTask<double>> tasks;
 };
 
 //! All ranks of a simulated training, and what they have done up to some

@@ -201,7 +201,7 @@ class MpiTransport
     backoff.Wait();
   }
 
-  //! The same, but not for long.
+  //! Give others a moment, without sleeping.
   void Pause()
   {
     Progress();
