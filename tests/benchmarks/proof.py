@@ -8,7 +8,8 @@ try some, with seeds that are not used again; DASGD takes the step of one core.
 
   proof.py --program PROOF --out FOLDER mlp cnn ddp ...
 
-Parts: tries, mlp, slow, cnn, ddp, programs; see PARTS.  Nothing else should run.
+Nothing else should run; the parts after `mlp` need the rows of `tries`, in OUT or
+in the file --tries.
 Needs Python's standard library, and PyTorch for the part ddp.
 """
 
@@ -17,7 +18,9 @@ import collections
 import csv
 import os
 import pathlib
+import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -25,7 +28,7 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-TARGETS = ("80", "84", "86", "87", "88")
+TARGETS = ("84", "85", "86", "87", "88")
 COLUMNS = ("situation", "problem", "way", "policy", "precision", "ranks", "slow",
            "period", "step", "batch", "seed", "seconds", "gradients",
            "gradients_per_second", "staleness", "idle", "best",
@@ -44,6 +47,23 @@ Job = collections.namedtuple(
     "Job", "problem way policy step batch seed seconds slow period")
 
 
+def call(command, seconds, **others):
+    """What a command says; it and all that it has started end in time."""
+    process = subprocess.Popen(command, text=True, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               start_new_session=True, **others)
+    try:
+        out, errors = process.communicate(timeout=max(1, seconds))
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
+    if process.returncode:
+        print(f"{' '.join(command)}: status {process.returncode}\n{out[-500:]}"
+              f"{errors[-2000:]}", flush=True)
+    return out
+
+
 class Machine:
     """Cores, and what is run on them."""
 
@@ -58,10 +78,11 @@ class Machine:
         self.out = arguments.out
         self.out.mkdir(parents=True, exist_ok=True)
         self.table = self.out / "rows.csv"
-        if self.table.exists():
-            with self.table.open(encoding="ascii") as file:
-                self.rows = list(csv.DictReader(file))
-        else:
+        for table in filter(None, (self.table, arguments.tries)):
+            if table.exists():
+                with table.open(encoding="ascii") as file:
+                    self.rows += list(csv.DictReader(file))
+        if not self.table.exists():
             self.table.write_text(",".join(COLUMNS) + "\n", encoding="ascii")
 
     def command(self, jobs, table, first, ranks, threads):
@@ -92,14 +113,9 @@ class Machine:
             ["taskset", "-c", str(first + ranks - 1), "sh", "-c",
              "while :; do :; done"])
         try:
-            done = subprocess.run(
-                self.command(jobs, (str(runs), str(table)), first, ranks,
-                             threads),
-                env=environment, text=True, capture_output=True,
-                timeout=max(1, self.ends - time.monotonic()))
-            if done.returncode:
-                print(f"{name}: status {done.returncode}\n{done.stderr[-2000:]}",
-                      flush=True)
+            call(self.command(jobs, (str(runs), str(table)), first, ranks,
+                              threads), self.ends - time.monotonic(),
+                 env=environment)
         except subprocess.TimeoutExpired:
             print(f"{name}: no time left", flush=True)
         if other:
@@ -112,27 +128,33 @@ class Machine:
                     file.write(line + "\n")
                     self.rows.append(dict(zip(COLUMNS, line.split(","))))
 
-    def run(self, title, situation, jobs, ranks, threads=1, beside=False,
-            width=None):
-        """As many groups side by side as there are cores for, each with about as
-        much to do, in the order of the jobs."""
+    def together(self, title, lanes):
+        """Lanes side by side, each on cores of its own: (ranks, threads, [work,
+        ...]), where work, one after the other, is (situation, jobs) or a
+        function, which gets the first core."""
         begin = time.monotonic()
-        if begin >= self.ends or ranks > self.cores:
+        if begin >= self.ends:
             print(f"left out: {title}", flush=True)
             return
         self.work = self.out / "work"
         self.work.mkdir(exist_ok=True)
-        count = min(len(jobs), self.cores // max(ranks, threads))
-        if width:
-            count = min(count, width)
-        groups = [[] for _ in range(count)]
-        for job in sorted(jobs, key=lambda job: -job.seconds):
-            min(groups, key=lambda group: sum(
-                j.seconds + 1 for j in group)).append(job)
-        started = [threading.Thread(target=self.group, args=(
-            f"{title}-{i}".replace(" ", "_"), situation, group,
-            i * max(ranks, threads), ranks, threads, beside))
-            for i, group in enumerate(groups)]
+
+        def go(index, first, ranks, threads, works):
+            for i, work in enumerate(works):
+                if callable(work):
+                    work(first)
+                elif time.monotonic() < self.ends:
+                    self.group(f"{title}-{index}-{i}".replace(" ", "_"), *work,
+                               first, ranks, threads, work[0] == "shared")
+
+        started, first = [], 0
+        for index, (ranks, threads, works) in enumerate(lanes):
+            if first + max(ranks, threads) > self.cores:
+                print(f"left out, no cores: {title} {index}", flush=True)
+                continue
+            started.append(threading.Thread(target=go, args=(
+                index, first, ranks, threads, works)))
+            first += max(ranks, threads)
         for thread in started:
             thread.start()
         for thread in started:
@@ -140,6 +162,16 @@ class Machine:
         now = time.monotonic()
         print(f"{title}: {now - begin:.0f} s, {self.ends - now:.0f} s left",
               flush=True)
+
+    def run(self, title, situation, jobs, ranks, threads=1):
+        """As many lanes as there are cores for, each with about as much to do."""
+        lanes = [[] for _ in range(min(len(jobs), self.cores //
+                                       max(ranks, threads)))]
+        for job in sorted(jobs, key=lambda job: -job.seconds):
+            min(lanes, key=lambda lane: sum(
+                j.seconds + 1 for j in lane)).append(job)
+        self.together(title, [(ranks, threads, [(situation, lane)])
+                              for lane in lanes])
 
     def of(self, **wanted):
         return [row for row in self.rows if all(
@@ -216,21 +248,138 @@ def mlp(machine):
                                      (1, 5, 25, 0)))
 
 
+def own(machine, problem, way, policy, ranks, seeds, seconds, **others):
+    """Runs with the step that the way has: DASGD that of one core."""
+    step = machine.step(problem, policy, 1 if way == "dasgd" else ranks)
+    return jobs(problem, way, (policy,), (step,), seeds,
+                seconds * machine.arguments.scale, **others)
+
+
 def slow(machine):
     """The last of 8 ranks is slow always, in every second second, or shares its
-    core with another program."""
+    core with another program.  With Adam a step of one core takes 3.7 ms and its
+    gradient 1.8 ms: a rank that computes it 7 times is 4 times slower."""
+    ranks = min(8, machine.cores // 2)
+    seeds = (1, 2, 3)
+
+    def adam(way, seconds, **others):
+        return own(machine, "mlp", way, "adam", ranks, seeds, seconds, **others)
+    machine.together("slow", [
+        (ranks, 1, [("slow", adam("allreduce", 20, slow=7)),
+                    ("shared", adam("allreduce", 12))]),
+        (ranks, 1, [("slow", adam("dasgd", 6, slow=7)),
+                    ("changing", adam("dasgd", 6, slow=7, period=1)),
+                    ("shared", adam("dasgd", 6)),
+                    ("changing", adam("allreduce", 13, slow=7, period=1))])])
+
+
+def ddp(machine):
+    machine.run("ddp 16 ranks", "equal", own(
+        machine, "mlp", "ddp", "adam", 16, range(1, 6), 8), 16)
+
+
+def few(machine):
+    """PyTorch on fewer ranks; leaves a quarter of 16 cores to something else."""
+    machine.together("ddp, few ranks", [
+        (8, 1, [("equal", own(machine, "mlp", "ddp", "adam", 8, (1, 2, 3), 11))]),
+        (4, 1, [("equal", own(machine, "mlp", "ddp", "adam", 4, (1, 2, 3),
+                              14))])])
+
+
+def single(machine):
+    """All in single precision, with --program of such a build."""
+    machine.run("single precision", "equal", own(
+        machine, "mlp", "dasgd", "adam", 16, (1, 2, 3), 2.5) + own(
+            machine, "mlp", "allreduce", "adam", 16, (1, 2, 3), 3.5), 16)
+
+
+def longer(machine):
+    """What the runs of the part mlp were too short for."""
     scale = machine.arguments.scale
-    ranks = min(8, machine.cores)
-    for situation, times, period, other in (
-            ("slow", 4, 0, 24), ("changing", 4, 1, 15), ("shared", 1, 0, 15)):
-        for way, policies, seconds, step in (
-                ("dasgd", POLICIES, 6,
-                 lambda policy: (machine.best("mlp", policy, 1),)),
-                ("allreduce", POLICIES[1:], other,
-                 lambda policy: (machine.step("mlp", policy, ranks),))):
-            machine.run(f"mlp {situation} {way}", situation, jobs(
-                "mlp", way, policies, step, (1, 2, 3), seconds * scale,
-                slow=times, period=period), ranks, beside=situation == "shared")
+    machine.run("longer", "equal", own(
+        machine, "mlp", "dasgd", "momentum", 16, (6, 7, 8), 6.5) + own(
+            machine, "mlp", "dasgd", "sgd", 16, (6, 7), 8) + jobs(
+                "mlp", "allreduce", ("adam",), (0.016,), (1, 2, 3),
+                4.5 * scale), 16)
+
+
+def cnn(machine):
+    scale, seeds = machine.arguments.scale, (1, 2, 3)
+
+    def one(way, step, seed, seconds):
+        return jobs("cnn", way, ("adam",), (step,), (seed,), seconds * scale)
+    machine.together("cnn one core", [
+        (1, 1, [("equal", one("serial", step, seed, 52))])
+        for step in (0.001, 0.002, 0.004) for seed in seeds] + [
+            (1, 1, [("equal", [one("torch", step, seed, 14)[0]
+                               for seed in seeds])])
+            for step in (0.001, 0.002)] + program_lanes(machine))
+    by_step = collections.defaultdict(list)
+    for row in machine.of(problem="cnn", way="serial"):
+        by_step[float(row["step"])].append(float(row["seconds_to_86"] or 100))
+    step = min(by_step, key=lambda step: statistics.mean(by_step[step]),
+               default=0.002)
+    print("cnn", dict(by_step), "->", step, flush=True)
+    machine.run("cnn 16 ranks", "equal", jobs(
+        "cnn", "dasgd", ("adam",), (step,), seeds, 9 * scale), 16)
+    machine.run("cnn all-reduce tries", "try", jobs(
+        "cnn", "allreduce", ("adam",), (2 * step, 4 * step, 8 * step), (11,),
+        10 * scale), 16)
+    by_step.clear()
+    for row in machine.of(problem="cnn", way="allreduce", situation="try"):
+        by_step[float(row["step"])].append(float(row["seconds_to_86"] or 100))
+    step = min(by_step, key=lambda step: statistics.mean(by_step[step]),
+               default=4 * step)
+    print("cnn all-reduce", dict(by_step), "->", step, flush=True)
+    machine.run("cnn 16 ranks all-reduce", "equal", jobs(
+        "cnn", "allreduce", ("adam",), (step,), seeds, 10 * scale), 16)
+    machine.run("cnn 16 ranks ddp", "equal", jobs(
+        "cnn", "ddp", ("adam",), (step,), seeds, 11 * scale), 16)
+
+
+def whole(machine, kind, ranks, first):
+    """One start of mnist_simple.cpp, as it is ("plain") or with drop_in.hpp."""
+    program = machine.arguments.whole / f"proof_mnist_{kind}"
+    folder = machine.out / "work" / f"whole_{kind}_{ranks}"
+    folder.mkdir(parents=True, exist_ok=True)
+    command = ["taskset", "-c", f"{first}-{first + ranks - 1}"]
+    if kind != "plain":
+        command += ["mpirun", "--bind-to", "none", "--oversubscribe", "-n",
+                    str(ranks)]
+    begin = time.monotonic()
+    try:
+        out = call([*command, str(program)], machine.ends - begin, cwd=folder,
+                   env={**os.environ, "OMP_NUM_THREADS": "1",
+                        "OPENBLAS_NUM_THREADS": "1"})
+    except subprocess.TimeoutExpired:
+        print(f"whole program, {kind} {ranks}: no time left", flush=True)
+        return
+    seconds = time.monotonic() - begin
+    epochs = re.search(r"Trained (\d+) epochs in ([\d.e+]+)", out)
+    accuracy = re.search(r"Test accuracy: ([\d.]+)", out)
+    if not epochs or not accuracy:
+        print(f"whole program, {kind} {ranks}: {out[-500:]}", flush=True)
+        return
+    with machine.lock, (machine.out / "programs.csv").open(
+            "a", encoding="ascii") as file:
+        file.write(f"mnist_simple,{kind},{ranks},{seconds:.6g},"
+                   f"{epochs.group(2)},{epochs.group(1)},"
+                   f"{accuracy.group(1)}\n")
+
+
+def program_lanes(machine):
+    """Whole programs on 5 cores, beside something else."""
+    def start(kind, ranks):
+        return lambda first: whole(machine, kind, ranks, first)
+    return [(1, 1, [start("plain", 1)]),
+            (4, 1, [start("drop", 4)] * 3)] if machine.arguments.whole else []
+
+
+def programs(machine):
+    if not machine.arguments.whole:
+        return
+    machine.together("programs", [(16, 1, [
+        lambda first: whole(machine, "drop", 16, first)] * 2)])
 
 
 def main():
@@ -245,6 +394,11 @@ def main():
                         help="how many times longer runs last")
     parser.add_argument("--seconds", type=float, default=1e9,
                         help="when to stop")
+    parser.add_argument("--tries", type=pathlib.Path)
+    parser.add_argument("--whole", type=pathlib.Path,
+                        help="folder with mnist_simple.cpp compiled, "
+                        "proof_mnist_plain and, with drop_in.hpp, "
+                        "proof_mnist_drop")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("parts", nargs="+", choices=PARTS)
     arguments = parser.parse_args()
@@ -254,7 +408,8 @@ def main():
     shutil.rmtree(machine.out / "work", ignore_errors=True)
 
 
-PARTS = {"tries": tries, "mlp": mlp, "slow": slow}
+PARTS = {"tries": tries, "mlp": mlp, "few": few, "ddp": ddp, "slow": slow, "cnn": cnn,
+         "longer": longer, "single": single, "programs": programs}
 
 if __name__ == "__main__":
     main()
