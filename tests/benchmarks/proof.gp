@@ -17,12 +17,15 @@ array colours[4] = ['#222222', '#1f5fa8', '#c8561b', '#2a8a57']
 one = system("awk '$1 == 1 {print $2; exit}' cores.dat") + 0
 rate = system("awk '$1 == 1 {print $5; exit}' cores.dat") + 0
 
-set multiplot layout 1, 2 margins 0.075, 0.985, 0.14, 0.87 spacing 0.095
+set multiplot layout 1, 2 margins 0.06, 0.985, 0.18, 0.89 spacing 0.095
 
 set title 'Seconds to 86 % (least to most of 3 to 5 runs)'
 set yrange [0.7 : 20]
 set ytics (1, 2, 4, 8, 16)
-set key bottom left samplen 2
+unset key
+set label 1 'one core' at 1.1, one * 1.12 textcolor rgb '#222222'
+set label 2 'one core, divided by cores' at 3.8, one / 13 right textcolor rgb grey
+set arrow 1 from 3.9, one / 13 to 10.4, one / 11 nohead lc rgb grey
 plot one / x lc rgb grey dt 2 title 'one core, divided by cores', \
     'cores.dat' index 3 using 1:2:3:4 with yerrorlines lc rgb colours[4] pt 5 ps 0.6 title 'PyTorch DDP', \
     '' index 2 using 1:2:3:4 with yerrorlines lc rgb colours[3] pt 9 ps 0.7 title 'all-reduce', \
@@ -30,9 +33,11 @@ plot one / x lc rgb grey dt 2 title 'one core, divided by cores', \
     '' index 0 using 1:2:3:4 with yerrorbars lc rgb colours[1] pt 7 ps 0.6 title 'one core (ensmallen)'
 
 set title 'Gradients per second'
-set yrange [200 : 6000]
-set ytics (250, 500, 1000, 2000, 4000)
-set key top left
+unset label
+unset arrow
+set yrange [90 : 6000]
+set ytics (125, 250, 500, 1000, 2000, 4000)
+set key bottom right samplen 2 spacing 1.1
 plot rate * x lc rgb grey dt 2 title 'limit: as many of one core', \
     'cores.dat' index 1 using 1:5 with linespoints lc rgb colours[2] pt 7 ps 0.6 lw 1.6 title 'DASGD', \
     '' index 2 using 1:5 with linespoints lc rgb colours[3] pt 9 ps 0.7 title 'all-reduce', \
