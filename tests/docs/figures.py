@@ -95,6 +95,11 @@ class Rows:
                 statistics.mean(float(row["test_accuracy"]) for row in rows))
 
 
+def lasted(runs):
+    """Seconds until runs were stopped."""
+    return f"{float(runs.rows[0]['seconds']):.2g}"
+
+
 def times(a, b):
     return f"{a / b:.1f}"
 
@@ -175,27 +180,31 @@ def points(rows):
     alone = statistics.mean(float(row["gradients_per_second"])
                             for row in rows.runs if row["situation"] == "alone")
     beside = rows.of("serial", 1, 86, policy="sgd").mean("gradients_per_second")
+    plain, plain_other, heavy = (
+        rows.of(way, 16, 86, policy=policy) for way, policy in (
+            ("dasgd", "sgd"), ("allreduce", "sgd"), ("dasgd", "momentum")))
+    rate = own.mean("gradients_per_second") / one.mean("gradients_per_second")
     overlap = slow.interval()[1] > slow_other.interval()[0]
     return f"""\
 - **16 cores, the MLP to 87 % with Adam**: DASGD is {times(other.at_least, own.at_least)} times as fast as all-reduce (intervals of five runs
-  do not overlap), at least {times(ddp.at_least, own.at_least)} times as fast as PyTorch's DDP, of whose five runs {len(ddp.reached)} got there in 8 s, and
-  {times(one.at_least, own.at_least)} times as fast as one core. It takes the step of one core, 0.001; all-reduce and DDP take 0.008, the best of
-  0.001 to 0.008 in tries.
+  do not overlap), at least {times(ddp.at_least, own.at_least)} times as fast as PyTorch's DDP, of whose five runs {len(ddp.reached)} got there in {lasted(ddp)} s, and
+  {times(one.at_least, own.at_least)} times as fast as one core. It takes the step of one core, {own.rows[0]["step"]}; all-reduce and DDP take {other.rows[0]["step"]}, the
+  fastest of four in tries.
 - **One of 8 ranks 4 times slower**: {times(slow_other.at_least, slow.at_least)} times as fast as all-reduce ({slow.at_least:.1f} and {slow_other.at_least:.1f} s; each run is faster than each of
   the other's{', but the intervals of three runs overlap a little' if overlap else ''}); with 8 equal ranks it took {even.at_least:.1f} s. If the rank is slow in
   every second second only, {times(changing_other.at_least, changing.at_least)} times ({changing.at_least:.1f} and {changing_other.at_least:.1f} s), and with another program on its core {times(shared_other.at_least, shared.at_least)} times
   ({shared.at_least:.1f} and {shared_other.at_least:.1f} s).
 - **A small CNN on 16 cores, to 86 %**: DASGD takes {cnn.at_least:.1f} s, all-reduce {cnn_other.at_least:.1f} s (two runs, with the better of two steps), one
-  core more than {cnn_one.at_least:.0f} s ({len(cnn_one.reached)} of {len(cnn_one.rows)} runs got there in 52 s). All-reduce and DASGD cannot be told apart. PyTorch computes
+  core more than {cnn_one.at_least:.0f} s ({len(cnn_one.reached)} of {len(cnn_one.rows)} runs got there in {lasted(cnn_one)} s). All-reduce and DASGD cannot be told apart. PyTorch computes
   the gradient of such a network in a third of mlpack's time: one core of it gets to 85 % in {torch.at_least:.1f} s, 16 ranks of DASGD in
   {cnn_85.at_least:.1f} s.
-- **Plain SGD and momentum on 16 ranks** were stopped after 3.2 s, which was too early: SGD had not got to 86 %, one run
-  of momentum neither. How much is gained to 87 % there is not known. (All-reduce did not get to 86 % with SGD in 6 s.)
+- **Plain SGD and momentum on 16 ranks** were stopped after {lasted(plain)} s, which was too early: of {len(plain.rows)} runs with SGD {len(plain.reached)} had got
+  to 86 %, of {len(heavy.rows)} with momentum {len(heavy.reached)}. What they gain to 87 % is not known. (All-reduce: {len(plain_other.reached)} of {len(plain_other.rows)} with SGD in {lasted(plain_other)} s.)
 - **A core that is alone is faster.** One core's times are of programs on all 16 cores at the same time, as ranks are.
-  Two on an idle machine computed {alone:.0f} gradients a second each with SGD over 2 s, {times(alone, beside)} times as many as those
-  ({beside:.0f}). Beside such a core gains are smaller by up to that factor.
-- Ten times one core was wanted, and was not reached by any network: a gradient with Adam takes 16 ranks of DASGD
-  {rows.of("dasgd", 16, 87).mean("gradients_per_second") / rows.of("serial", 1, 87).mean("gradients_per_second"):.1f} times less time than one core, and they need {gradient_ratio(rows):.1f} times as many to 87 %.
+  Two on an idle machine computed {alone:.0f} gradients a second each with SGD, {times(alone, beside)} times as many as those ({beside:.0f}), but for
+  2 s only, before points are shuffled again. Compared with a core that is alone, gains are smaller by up to that.
+- **Ten times one core** was wanted, and was not reached: with Adam 16 ranks of DASGD compute {rate:.1f} times as many gradients
+  a second as one core, and need {gradient_ratio(rows):.1f} times as many to 87 %.
 """
 
 
@@ -208,18 +217,21 @@ def gradient_ratio(rows):
 
 def rates(rows):
     """Gradients per second on 1 to 16 cores, in doc/performance.md."""
-    one = rows.of("serial", 1, 86).mean("gradients_per_second")
-    lines = ["| ranks | 1 | 2 | 4 | 8 | 16 |", "| --- | --- | --- | --- | --- | --- |",
-             "| limit: as many of one core | " + " | ".join(
-                 f"{n * one:,.0f}" for n in (1, 2, 4, 8, 16)) + " |"]
-    for way in ("dasgd", "allreduce", "ddp"):
-        cells = [""]
-        for ranks in (2, 4, 8, 16):
-            runs = rows.of(way, ranks, 86)
-            rate = runs and runs.mean("gradients_per_second")
-            cells.append(f"{rate:,.0f} ({rate / one / ranks:.2f})" if runs
-                         else "")
-        lines.append(f"| {NAMES[way]} | " + " | ".join(cells) + " |")
+    lines = ["| | ranks | 1 | 2 | 4 | 8 | 16 |",
+             "| --- | --- | --- | --- | --- | --- | --- |"]
+    for policy, name in (("adam", "Adam"), ("sgd", "plain SGD")):
+        one = rows.of("serial", 1, 86, policy=policy).mean("gradients_per_second")
+        lines.append(f"| {name} | limit | " + " | ".join(
+            f"{n * one:,.0f}" for n in (1, 2, 4, 8, 16)) + " |")
+        for way in ("dasgd", "allreduce", "ddp"):
+            cells = [""]
+            for ranks in (2, 4, 8, 16):
+                runs = rows.of(way, ranks, 86, policy=policy)
+                rate = runs and runs.mean("gradients_per_second")
+                cells.append(f"{rate:,.0f} ({rate / one / ranks:.2f})" if runs
+                             else "")
+            if any(cells):
+                lines.append(f"| | {NAMES[way]} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
