@@ -25,17 +25,8 @@
 
 namespace {
 
-#if defined(PROOF_FLOAT)
-using Matrix = arma::fmat;
-constexpr const char* precision = "single";
-#else
-using Matrix = arma::mat;
-constexpr const char* precision = "double";
-#endif
-
-using Element = Matrix::elem_type;
-using Network = mlpack::FFN<mlpack::NegativeLogLikelihoodType<Matrix>,
-    mlpack::GlorotInitialization, Matrix>;
+using Network = mlpack::FFN<mlpack::NegativeLogLikelihood,
+    mlpack::GlorotInitialization>;
 using Clock = std::chrono::steady_clock;
 
 //! Of accuracies on the test images.
@@ -66,7 +57,7 @@ struct Copy
 {
   double seconds = 0;
   double gradients = 0;
-  Matrix iterate;
+  arma::mat iterate;
 };
 
 double Seconds(const Clock::time_point& begin)
@@ -89,7 +80,7 @@ double Applied(OptimizerType&, const size_t steps, long)
 class Watch
 {
  public:
-  Watch(const Matrix& start, const double budget, const double growth) :
+  Watch(const arma::mat& start, const double budget, const double growth) :
       budget(budget), growth(growth)
   {
     size_t count = 2;
@@ -140,15 +131,15 @@ class Slowed
   size_t NumFunctions() const { return function.NumFunctions(); }
   void Shuffle() { function.Shuffle(); }
 
-  Element Evaluate(const Matrix& x, const size_t begin, const size_t size)
+  double Evaluate(const arma::mat& x, const size_t begin, const size_t size)
   { return function.Evaluate(x, begin, size); }
 
-  void Gradient(const Matrix& x, const size_t begin, Matrix& gradient,
+  void Gradient(const arma::mat& x, const size_t begin, arma::mat& gradient,
                 const size_t size)
   { EvaluateWithGradient(x, begin, gradient, size); }
 
-  Element EvaluateWithGradient(const Matrix& x, const size_t begin,
-                               Matrix& gradient, const size_t size)
+  double EvaluateWithGradient(const arma::mat& x, const size_t begin,
+                               arma::mat& gradient, const size_t size)
   {
     const bool isSlow = rankOf == ranks - 1 && (run.period == 0 ||
         size_t(Seconds(start) / run.period) % 2 == 1);
@@ -170,7 +161,7 @@ struct Outcome
 };
 
 template<typename OptimizerType>
-void Optimize(OptimizerType& optimizer, Network& network, Matrix& iterate,
+void Optimize(OptimizerType& optimizer, Network& network, arma::mat& iterate,
               const Run& run, Watch& watch)
 {
   Slowed slowed(network, run);
@@ -184,7 +175,7 @@ void Optimize(OptimizerType& optimizer, Network& network, Matrix& iterate,
 //! Trains by one of dasgd's optimizers, with its defaults and no end but time.
 template<typename OptimizerType>
 Outcome TrainTogether(OptimizerType&& optimizer, Network& network,
-                      Matrix& iterate, const Run& run, Watch& watch)
+                      arma::mat& iterate, const Run& run, Watch& watch)
 {
   optimizer.Seed() = run.seed;
   Optimize(optimizer, network, iterate, run, watch);
@@ -198,7 +189,7 @@ Outcome TrainTogether(OptimizerType&& optimizer, Network& network,
 }
 
 template<typename PolicyType>
-Outcome With(const PolicyType& policy, Network& network, Matrix& iterate,
+Outcome With(const PolicyType& policy, Network& network, arma::mat& iterate,
              const Run& run, Watch& watch)
 {
   // Adam's step does not depend on how long the gradient is, so nothing is to be
@@ -231,64 +222,64 @@ Network Build(const std::string& problem)
   if (problem == "mlp")
   {
     network.InputDimensions() = { 784 };
-    network.Add<mlpack::Linear<Matrix>>(256);
-    network.Add<mlpack::ReLU<Matrix>>();
-    network.Add<mlpack::Linear<Matrix>>(128);
-    network.Add<mlpack::ReLU<Matrix>>();
+    network.Add<mlpack::Linear>(256);
+    network.Add<mlpack::ReLU>();
+    network.Add<mlpack::Linear>(128);
+    network.Add<mlpack::ReLU>();
   }
   else if (problem == "cnn")
   {
     network.InputDimensions() = { 28, 28, 1 };
-    network.Add<mlpack::Convolution<Matrix>>(6, 5, 5);
-    network.Add<mlpack::ReLU<Matrix>>();
-    network.Add<mlpack::MaxPooling<Matrix>>(2, 2, 2, 2);
-    network.Add<mlpack::Convolution<Matrix>>(16, 5, 5);
-    network.Add<mlpack::ReLU<Matrix>>();
-    network.Add<mlpack::MaxPooling<Matrix>>(2, 2, 2, 2);
+    network.Add<mlpack::Convolution>(6, 5, 5);
+    network.Add<mlpack::ReLU>();
+    network.Add<mlpack::MaxPooling>(2, 2, 2, 2);
+    network.Add<mlpack::Convolution>(16, 5, 5);
+    network.Add<mlpack::ReLU>();
+    network.Add<mlpack::MaxPooling>(2, 2, 2, 2);
   }
   else
     throw std::invalid_argument("problem '" + problem + "'?");
-  network.Add<mlpack::Linear<Matrix>>(10);
-  network.Add<mlpack::LogSoftMax<Matrix>>();
+  network.Add<mlpack::Linear>(10);
+  network.Add<mlpack::LogSoftMax>();
   return network;
 }
 
 //! The points to train with and to test with.
 struct Images
 {
-  Matrix points, targets;
+  arma::mat points, targets;
   arma::Row<size_t> labels;
 
   explicit Images(const std::string& part)
   {
     const example::FashionMnist read(part);
-    points = arma::conv_to<Matrix>::from(read.images);
+    points = read.images;
     labels = read.labels;
-    targets = arma::conv_to<Matrix>::from(labels);
+    targets = arma::conv_to<arma::mat>::from(labels);
   }
 };
 
 //! The part of right answers of rank 0's model on the first so many test images,
 //! which all ranks judge together.
-double Accuracy(Network& network, const Matrix& iterate, const Images& test,
+double Accuracy(Network& network, const arma::mat& iterate, const Images& test,
                 const size_t count)
 {
-  Matrix& model = network.Parameters();
+  arma::mat& model = network.Parameters();
   if (rankOf == 0)
     std::copy(iterate.begin(), iterate.end(), model.begin());
   if (ranks > 1)
   {
-    MPI_Bcast(model.memptr(), int(model.n_elem * sizeof(Element)), MPI_BYTE, 0,
+    MPI_Bcast(model.memptr(), int(model.n_elem * sizeof(double)), MPI_BYTE, 0,
         MPI_COMM_WORLD);
   }
   const size_t begin = count * size_t(rankOf) / size_t(ranks);
   const size_t end = count * size_t(rankOf + 1) / size_t(ranks);
   double right = 0;
-  Matrix output;
+  arma::mat output;
   for (size_t i = begin; i < end; i += 250)
   {
     const size_t size = std::min<size_t>(250, end - i);
-    network.Predict(Matrix(test.points.cols(i, i + size - 1)), output);
+    network.Predict(arma::mat(test.points.cols(i, i + size - 1)), output);
     for (size_t j = 0; j < size; ++j)
       right += (output.col(j).index_max() == test.labels[i + j]);
   }
@@ -317,7 +308,7 @@ Crossings Judge(Network& network, const Watch& watch, const Images& test,
   unsigned long count = watch.used;
   if (ranks > 1)
     MPI_Bcast(&count, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
-  const Matrix none;
+  const arma::mat none;
   const auto judge = [&](const size_t i, const size_t points)
   {
     return Accuracy(network, rankOf == 0 ? watch.copies[i].iterate : none, test,
@@ -365,10 +356,10 @@ void Train(const Run& run, const Images& train, const Images& test,
   network.ResetData(train.points, train.targets);
   network.Reset();
   network.SetNetworkMode(true);
-  Matrix& iterate = network.Parameters();
+  arma::mat& iterate = network.Parameters();
   {
     // Memory, caches and the processor's clock are warm when it counts.
-    Matrix gradient(iterate.n_rows, iterate.n_cols);
+    arma::mat gradient(iterate.n_rows, iterate.n_cols);
     for (size_t i = 0; i < 3; ++i)
       network.EvaluateWithGradient(iterate, 0, gradient, 32);
   }
@@ -392,11 +383,11 @@ void Train(const Run& run, const Images& train, const Images& test,
   std::ostringstream row;
   row.precision(6);
   row << run.problem << ',' << run.way << ',' << run.policy << ','
-      << precision << ',' << ranks << ',' << run.slow << ',' << run.period
-      << ',' << run.step << ','
-      << run.batch << ',' << run.seed << ',' << outcome.seconds
-      << ',' << outcome.gradients << ',' << outcome.gradients / outcome.seconds << ','
-      << outcome.staleness << ',' << outcome.idle << ',' << crossings.best;
+      << "double," << ranks << ',' << run.slow << ',' << run.period << ','
+      << run.step << ',' << run.batch << ',' << run.seed << ','
+      << outcome.seconds << ',' << outcome.gradients << ','
+      << outcome.gradients / outcome.seconds << ',' << outcome.staleness << ','
+      << outcome.idle << ',' << crossings.best;
   for (const auto& values : { crossings.seconds, crossings.gradients })
   {
     for (const double value : values)

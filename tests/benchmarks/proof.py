@@ -6,11 +6,11 @@ writes a row for each run to OUT/rows.csv.  Runs of fewer ranks than there are
 cores go side by side, each on cores of its own.  Steps: one core and all-reduce
 try some, with seeds that are not used again; DASGD takes the step of one core.
 
-  proof.py --program PROOF --out FOLDER mlp cnn ddp ...
+  proof.py --program PROOF --out FOLDER tries mlp few ddp slow cnn programs
 
-Nothing else should run; the parts after `mlp` need the rows of `tries`, in OUT or
-in the file --tries.
-Needs Python's standard library, and PyTorch for the part ddp.
+Nothing else should run.  All parts need the rows of `tries`, in OUT or in the file
+--tries.  Those with PyTorch (few, ddp, cnn) need it, the others only Python's
+standard library.
 """
 
 import argparse
@@ -286,13 +286,6 @@ def few(machine):
                               14))])])
 
 
-def single(machine):
-    """All in single precision, with --program of such a build."""
-    machine.run("single precision", "equal", own(
-        machine, "mlp", "dasgd", "adam", 16, (1, 2, 3), 2.5) + own(
-            machine, "mlp", "allreduce", "adam", 16, (1, 2, 3), 3.5), 16)
-
-
 def longer(machine):
     """What the runs of the part mlp were too short for."""
     scale = machine.arguments.scale
@@ -409,7 +402,7 @@ def main():
 
 
 PARTS = {"tries": tries, "mlp": mlp, "few": few, "ddp": ddp, "slow": slow, "cnn": cnn,
-         "longer": longer, "single": single, "programs": programs}
+         "longer": longer, "programs": programs}
 
 if __name__ == "__main__":
     main()
