@@ -1,0 +1,408 @@
+#!/usr/bin/env python3
+"""Time to test accuracies on Fashion-MNIST on all cores of one machine.
+
+Starts proof.cpp (DASGD, all-reduce, ensmallen) and proof_ddp.py (PyTorch) and
+writes a row for each run to OUT/rows.csv.  Runs of fewer ranks than there are
+cores go side by side, each on cores of its own.  Steps: one core and all-reduce
+try some, with seeds that are not used again; DASGD takes the step of one core.
+
+  proof.py --program PROOF --out FOLDER tries mlp few ddp slow cnn programs
+
+Nothing else should run.  All parts need the rows of `tries`, in OUT or in the file
+--tries.  Those with PyTorch (few, ddp, cnn) need it, the others only Python's
+standard library.
+"""
+
+import argparse
+import collections
+import csv
+import os
+import pathlib
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+TARGETS = ("84", "85", "86", "87", "88")
+COLUMNS = ("situation", "problem", "way", "policy", "precision", "ranks", "slow",
+           "period", "step", "batch", "seed", "seconds", "gradients",
+           "gradients_per_second", "staleness", "idle", "best",
+           *(f"seconds_to_{target}" for target in TARGETS),
+           *(f"gradients_to_{target}" for target in TARGETS))
+POLICIES = ("sgd", "momentum", "adam")
+TRIES = {1: {"sgd": (0.1, 0.2, 0.4), "momentum": (0.01, 0.02, 0.04),
+             "adam": (0.0005, 0.001, 0.002)},
+         4: {"sgd": (0.2, 0.4, 0.8), "momentum": (0.02, 0.04, 0.08),
+             "adam": (0.001, 0.002, 0.004)},
+         16: {"sgd": (0.4, 0.8, 1.6), "momentum": (0.04, 0.08, 0.16),
+              "adam": (0.001, 0.002, 0.004, 0.008)}}
+TARGET = {"mlp": "87", "cnn": "86"}
+
+Job = collections.namedtuple(
+    "Job", "problem way policy step batch seed seconds slow period")
+
+
+def call(command, seconds, **others):
+    """What a command says; it and all that it has started end in time."""
+    process = subprocess.Popen(command, text=True, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               start_new_session=True, **others)
+    try:
+        out, errors = process.communicate(timeout=max(1, seconds))
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
+    if process.returncode:
+        print(f"{' '.join(command)}: status {process.returncode}\n{out[-500:]}"
+              f"{errors[-2000:]}", flush=True)
+    return out
+
+
+class Machine:
+    """Cores, and what is run on them."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.cores = arguments.cores
+        self.rows = []
+        self.known = {}
+        self.lock = threading.Lock()
+        self.ends = time.monotonic() + arguments.seconds
+        self.port = 29600
+        self.out = arguments.out
+        self.out.mkdir(parents=True, exist_ok=True)
+        self.table = self.out / "rows.csv"
+        for table in filter(None, (self.table, arguments.tries)):
+            if table.exists():
+                with table.open(encoding="ascii") as file:
+                    self.rows += list(csv.DictReader(file))
+        if not self.table.exists():
+            self.table.write_text(",".join(COLUMNS) + "\n", encoding="ascii")
+
+    def command(self, jobs, table, first, ranks, threads):
+        arguments = self.arguments
+        kind = jobs[0].way
+        if kind in ("ddp", "torch"):
+            self.port += 1
+            return [arguments.python, str(HERE / "proof_ddp.py"), table[0],
+                    table[1], str(first), str(ranks), str(self.port),
+                    arguments.precision]
+        program = [str(arguments.program), table[0], table[1],
+                   "-1" if threads > 1 else str(first)]
+        if ranks == 1:
+            return program
+        return ["mpirun", "--bind-to", "none", "--oversubscribe", "-n",
+                str(ranks), *program]
+
+    def group(self, name, situation, jobs, first, ranks, threads, beside):
+        """Runs in one process group, one after the other."""
+        runs, table = self.work / f"{name}.runs", self.work / f"{name}.csv"
+        runs.write_text("".join(" ".join(map(str, job)) + "\n" for job in jobs),
+                        encoding="ascii")
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads),
+                       "OPENBLAS_NUM_THREADS": str(threads),
+                       "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        other = beside and subprocess.Popen(
+            ["taskset", "-c", str(first + ranks - 1), "sh", "-c",
+             "while :; do :; done"])
+        try:
+            call(self.command(jobs, (str(runs), str(table)), first, ranks,
+                              threads), self.ends - time.monotonic(),
+                 env=environment)
+        except subprocess.TimeoutExpired:
+            print(f"{name}: no time left", flush=True)
+        if other:
+            other.kill()
+            other.wait()
+        if table.exists():
+            with self.lock, self.table.open("a", encoding="ascii") as file:
+                for line in table.read_text(encoding="ascii").splitlines():
+                    line = f"{situation},{line}"
+                    file.write(line + "\n")
+                    self.rows.append(dict(zip(COLUMNS, line.split(","))))
+
+    def together(self, title, lanes):
+        """Lanes side by side, each on cores of its own: (ranks, threads, [work,
+        ...]), where work, one after the other, is (situation, jobs) or a
+        function, which gets the first core."""
+        begin = time.monotonic()
+        if begin >= self.ends:
+            print(f"left out: {title}", flush=True)
+            return
+        self.work = self.out / "work"
+        self.work.mkdir(exist_ok=True)
+
+        def go(index, first, ranks, threads, works):
+            for i, work in enumerate(works):
+                if callable(work):
+                    work(first)
+                elif time.monotonic() < self.ends:
+                    self.group(f"{title}-{index}-{i}".replace(" ", "_"), *work,
+                               first, ranks, threads, work[0] == "shared")
+
+        started, first = [], 0
+        for index, (ranks, threads, works) in enumerate(lanes):
+            if first + max(ranks, threads) > self.cores:
+                print(f"left out, no cores: {title} {index}", flush=True)
+                continue
+            started.append(threading.Thread(target=go, args=(
+                index, first, ranks, threads, works)))
+            first += max(ranks, threads)
+        for thread in started:
+            thread.start()
+        for thread in started:
+            thread.join()
+        now = time.monotonic()
+        print(f"{title}: {now - begin:.0f} s, {self.ends - now:.0f} s left",
+              flush=True)
+
+    def run(self, title, situation, jobs, ranks, threads=1):
+        """As many lanes as there are cores for, each with about as much to do."""
+        lanes = [[] for _ in range(min(len(jobs), self.cores //
+                                       max(ranks, threads)))]
+        for job in sorted(jobs, key=lambda job: -job.seconds):
+            min(lanes, key=lambda lane: sum(
+                j.seconds + 1 for j in lane)).append(job)
+        self.together(title, [(ranks, threads, [(situation, lane)])
+                              for lane in lanes])
+
+    def of(self, **wanted):
+        return [row for row in self.rows if all(
+            row[key] == str(value) for key, value in wanted.items())]
+
+    def best(self, problem, policy, ranks):
+        """The step whose tries got to the target first, by points visited."""
+        if (problem, policy, ranks) in self.known:
+            return self.known[problem, policy, ranks]
+        by_step = collections.defaultdict(list)
+        for row in self.of(situation="try", problem=problem, policy=policy,
+                           batch=32 * ranks):
+            by_step[float(row["step"])].append(float(
+                row[f"gradients_to_{TARGET[problem]}"] or "inf"))
+        if not by_step:
+            return TRIES[ranks][policy][1]
+        # Steps that did not get there come last.
+        found = min(by_step, key=lambda step: (
+            by_step[step].count(float("inf")), statistics.mean(
+                by_step[step])))
+        print(problem, policy, ranks, dict(by_step), "->", found, flush=True)
+        self.known[problem, policy, ranks] = found
+        return found
+
+    def step(self, problem, policy, ranks):
+        """Of algorithms that average; between tries the geometric mean."""
+        if ranks in TRIES:
+            return self.best(problem, policy, ranks)
+        return (self.best(problem, policy, ranks // 2) *
+                self.best(problem, policy, ranks * 2)) ** 0.5
+
+
+def jobs(problem, way, policies, steps, seeds, seconds, batch=32, slow=1,
+         period=0):
+    return [Job(problem, way, policy, step, batch, seed, seconds, slow, period)
+            for seed in seeds for policy in policies for step in
+            (steps(policy) if callable(steps) else steps)]
+
+
+def tries(machine):
+    every = []
+    scale = machine.arguments.scale
+    for ranks, seconds, seeds in ((1, 24, (11, 12)), (4, 25, (11,)),
+                                  (16, 28, (11, 12))):
+        every += jobs("mlp", "serial", POLICIES,
+                      lambda policy, n=ranks: TRIES[n][policy], seeds,
+                      seconds * scale, 32 * ranks)
+    machine.run("tries", "try", every, 1)
+
+
+def equal(machine, problem, policies, plan):
+    """DASGD with the step of one core, all-reduce with its own, equal ranks."""
+    scale = machine.arguments.scale
+    for ranks, count, own, other in plan:
+        seeds = range(1, count + 1)
+        if ranks == 1:
+            machine.run(f"{problem} one core", "equal", jobs(
+                problem, "serial", policies,
+                lambda policy: (machine.best(problem, policy, 1),), seeds,
+                own * scale), 1)
+            continue
+        machine.run(f"{problem} {ranks} ranks", "equal", jobs(
+            problem, "dasgd", policies,
+            lambda policy: (machine.best(problem, policy, 1),), seeds,
+            own * scale) + jobs(
+                problem, "allreduce", policies,
+                lambda policy, n=ranks: (machine.step(problem, policy, n),),
+                seeds, other * scale), ranks)
+
+
+def mlp(machine):
+    equal(machine, "mlp", POLICIES, ((16, 5, 3.2, 6), (8, 3, 5, 8),
+                                     (4, 3, 9, 11), (2, 3, 18, 19),
+                                     (1, 5, 25, 0)))
+
+
+def own(machine, problem, way, policy, ranks, seeds, seconds, **others):
+    """Runs with the step that the way has: DASGD that of one core."""
+    step = machine.step(problem, policy, 1 if way == "dasgd" else ranks)
+    return jobs(problem, way, (policy,), (step,), seeds,
+                seconds * machine.arguments.scale, **others)
+
+
+def slow(machine):
+    """The last of 8 ranks is slow always, in every second second, or shares its
+    core with another program.  With Adam a step of one core takes 3.7 ms and its
+    gradient 1.8 ms: a rank that computes it 7 times is 4 times slower."""
+    ranks = min(8, machine.cores // 2)
+    seeds = (1, 2, 3)
+
+    def adam(way, seconds, **others):
+        return own(machine, "mlp", way, "adam", ranks, seeds, seconds, **others)
+    machine.together("slow", [
+        (ranks, 1, [("slow", adam("allreduce", 20, slow=7)),
+                    ("shared", adam("allreduce", 12))]),
+        (ranks, 1, [("slow", adam("dasgd", 6, slow=7)),
+                    ("changing", adam("dasgd", 6, slow=7, period=1)),
+                    ("shared", adam("dasgd", 6)),
+                    ("changing", adam("allreduce", 13, slow=7, period=1))])])
+
+
+def ddp(machine):
+    machine.run("ddp 16 ranks", "equal", own(
+        machine, "mlp", "ddp", "adam", 16, range(1, 6), 8), 16)
+
+
+def few(machine):
+    """PyTorch on fewer ranks; leaves a quarter of 16 cores to something else."""
+    machine.together("ddp, few ranks", [
+        (8, 1, [("equal", own(machine, "mlp", "ddp", "adam", 8, (1, 2, 3), 11))]),
+        (4, 1, [("equal", own(machine, "mlp", "ddp", "adam", 4, (1, 2, 3),
+                              14))])])
+
+
+def longer(machine):
+    """What the runs of the part mlp were too short for."""
+    scale = machine.arguments.scale
+    machine.run("longer", "equal", own(
+        machine, "mlp", "dasgd", "momentum", 16, (6, 7, 8), 6.5) + own(
+            machine, "mlp", "dasgd", "sgd", 16, (6, 7), 8) + jobs(
+                "mlp", "allreduce", ("adam",), (0.016,), (1, 2, 3),
+                4.5 * scale), 16)
+
+
+def cnn(machine):
+    scale, seeds = machine.arguments.scale, (1, 2, 3)
+
+    def one(way, step, seed, seconds):
+        return jobs("cnn", way, ("adam",), (step,), (seed,), seconds * scale)
+    machine.together("cnn one core", [
+        (1, 1, [("equal", one("serial", step, seed, 52))])
+        for step in (0.001, 0.002, 0.004) for seed in seeds] + [
+            (1, 1, [("equal", [one("torch", step, seed, 14)[0]
+                               for seed in seeds])])
+            for step in (0.001, 0.002)] + program_lanes(machine))
+    by_step = collections.defaultdict(list)
+    for row in machine.of(problem="cnn", way="serial"):
+        by_step[float(row["step"])].append(float(row["seconds_to_86"] or 100))
+    step = min(by_step, key=lambda step: statistics.mean(by_step[step]),
+               default=0.002)
+    print("cnn", dict(by_step), "->", step, flush=True)
+    machine.run("cnn 16 ranks", "equal", jobs(
+        "cnn", "dasgd", ("adam",), (step,), seeds, 9 * scale), 16)
+    machine.run("cnn all-reduce tries", "try", jobs(
+        "cnn", "allreduce", ("adam",), (2 * step, 4 * step, 8 * step), (11,),
+        10 * scale), 16)
+    by_step.clear()
+    for row in machine.of(problem="cnn", way="allreduce", situation="try"):
+        by_step[float(row["step"])].append(float(row["seconds_to_86"] or 100))
+    step = min(by_step, key=lambda step: statistics.mean(by_step[step]),
+               default=4 * step)
+    print("cnn all-reduce", dict(by_step), "->", step, flush=True)
+    machine.run("cnn 16 ranks all-reduce", "equal", jobs(
+        "cnn", "allreduce", ("adam",), (step,), seeds, 10 * scale), 16)
+    machine.run("cnn 16 ranks ddp", "equal", jobs(
+        "cnn", "ddp", ("adam",), (step,), seeds, 11 * scale), 16)
+
+
+def whole(machine, kind, ranks, first):
+    """One start of mnist_simple.cpp, as it is ("plain") or with drop_in.hpp."""
+    program = machine.arguments.whole / f"proof_mnist_{kind}"
+    folder = machine.out / "work" / f"whole_{kind}_{ranks}"
+    folder.mkdir(parents=True, exist_ok=True)
+    command = ["taskset", "-c", f"{first}-{first + ranks - 1}"]
+    if kind != "plain":
+        command += ["mpirun", "--bind-to", "none", "--oversubscribe", "-n",
+                    str(ranks)]
+    begin = time.monotonic()
+    try:
+        out = call([*command, str(program)], machine.ends - begin, cwd=folder,
+                   env={**os.environ, "OMP_NUM_THREADS": "1",
+                        "OPENBLAS_NUM_THREADS": "1"})
+    except subprocess.TimeoutExpired:
+        print(f"whole program, {kind} {ranks}: no time left", flush=True)
+        return
+    seconds = time.monotonic() - begin
+    epochs = re.search(r"Trained (\d+) epochs in ([\d.e+]+)", out)
+    accuracy = re.search(r"Test accuracy: ([\d.]+)", out)
+    if not epochs or not accuracy:
+        print(f"whole program, {kind} {ranks}: {out[-500:]}", flush=True)
+        return
+    with machine.lock, (machine.out / "programs.csv").open(
+            "a", encoding="ascii") as file:
+        file.write(f"mnist_simple,{kind},{ranks},{seconds:.6g},"
+                   f"{epochs.group(2)},{epochs.group(1)},"
+                   f"{accuracy.group(1)}\n")
+
+
+def program_lanes(machine):
+    """Whole programs on 5 cores, beside something else."""
+    def start(kind, ranks):
+        return lambda first: whole(machine, kind, ranks, first)
+    return [(1, 1, [start("plain", 1)]),
+            (4, 1, [start("drop", 4)] * 3)] if machine.arguments.whole else []
+
+
+def programs(machine):
+    if not machine.arguments.whole:
+        return
+    machine.together("programs", [(16, 1, [
+        lambda first: whole(machine, "drop", 16, first)] * 2)])
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", type=pathlib.Path, required=True)
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--precision", default="single",
+                        help="PyTorch's: single or double")
+    parser.add_argument("--cores", type=int, default=os.cpu_count())
+    parser.add_argument("--scale", type=float, default=1,
+                        help="how many times longer runs last")
+    parser.add_argument("--seconds", type=float, default=1e9,
+                        help="when to stop")
+    parser.add_argument("--tries", type=pathlib.Path)
+    parser.add_argument("--whole", type=pathlib.Path,
+                        help="folder with mnist_simple.cpp compiled, "
+                        "proof_mnist_plain and, with drop_in.hpp, "
+                        "proof_mnist_drop")
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("parts", nargs="+", choices=PARTS)
+    arguments = parser.parse_args()
+    machine = Machine(arguments)
+    for part in arguments.parts:
+        PARTS[part](machine)
+    shutil.rmtree(machine.out / "work", ignore_errors=True)
+
+
+PARTS = {"tries": tries, "mlp": mlp, "few": few, "ddp": ddp, "slow": slow, "cnn": cnn,
+         "longer": longer, "programs": programs}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+"""Are the figures in README.md and doc/ those of the rows in doc/results/proof?
+
+Parts of these documents are between two comments,
+
+  <!-- figures: gains -->
+  ...
+  <!-- end of figures -->
+
+and are written by this script from the rows.  Without options it exits with 1 if
+a part differs from what the rows say; --update writes all parts anew, and what
+tests/benchmarks/proof.gp draws.  Needs nothing but Python's standard library.
+"""
+
+import argparse
+import csv
+import difflib
+import math
+import pathlib
+import re
+import statistics
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCUMENTS = ("README.md", "doc/study.md", "doc/performance.md",
+             "doc/cluster.md", "doc/drop_in.md")
+PART = re.compile(r"(<!-- figures: (\w+) -->\n)(.*?)(<!-- end of figures -->)",
+                  re.DOTALL)
+# Of Student's distribution: half of a 95 % interval, by the number of runs.
+STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}
+NAMES = {"dasgd": "**DASGD**", "allreduce": "all-reduce", "ddp": "PyTorch DDP",
+         "serial": "one core"}
+
+
+class Runs:
+    """All runs of one way to train one network."""
+
+    def __init__(self, rows, target):
+        self.rows = rows
+        reached = [row[f"seconds_to_{target}"] for row in rows]
+        self.reached = [float(text) for text in reached if text]
+        # A run that did not get there counts as long as it lasted.
+        self.at_least = statistics.mean(
+            float(text or row["seconds"]) for text, row in zip(reached, rows))
+        self.all = len(self.reached) == len(rows)
+
+    def mean(self, column):
+        return statistics.mean(float(row[column]) for row in self.rows)
+
+    def interval(self):
+        half = STUDENT[len(self.reached)] * statistics.stdev(self.reached) / (
+            math.sqrt(len(self.reached)))
+        return self.at_least - half, self.at_least + half
+
+    def text(self):
+        """The mean, or the least that it can be."""
+        return f"{'' if self.all else 'more than '}{self.at_least:.1f} s"
+
+    def cell(self):
+        if not self.reached:
+            return f"not in {float(self.rows[0]['seconds']):.0f}"
+        if self.all and len(self.reached) > 1:
+            low, high = self.interval()
+            return f"{self.at_least:.1f} ({max(low, 0):.1f}–{high:.1f})"
+        return f"> {self.at_least:.1f} ({len(self.reached)} of {len(self.rows)})"
+
+
+class Rows:
+    def __init__(self, folder):
+        def read(name):
+            with open(folder / name, encoding="ascii") as file:
+                return list(csv.DictReader(file))
+        self.runs = read("runs.csv")
+        self.programs = read("programs.csv")
+        self.plans = read("plan.csv")
+
+    def of(self, way, ranks, target, problem="mlp", policy="adam",
+           situation="equal"):
+        """Runs with the step that was the fastest on average."""
+        by_step = {}
+        for row in self.runs:
+            if (row["way"], row["ranks"], row["problem"], row["policy"],
+                    row["situation"]) == (way, str(ranks), problem, policy,
+                                          situation):
+                by_step.setdefault(row["step"], []).append(row)
+        found = [Runs(rows, target) for rows in by_step.values()]
+        # Most runs that got there first, as in proof.py.
+        return min(found, key=lambda runs: (
+            len(runs.rows) - len(runs.reached), runs.at_least)) if found else None
+
+    def program(self, kind, ranks):
+        rows = [row for row in self.programs
+                if (row["kind"], row["ranks"]) == (kind, str(ranks))]
+        return (statistics.mean(float(row["training_seconds"]) for row in rows),
+                statistics.mean(float(row["test_accuracy"]) for row in rows))
+
+
+def lasted(runs):
+    """Seconds until runs were stopped."""
+    return f"{float(runs.rows[0]['seconds']):.2g}"
+
+
+def times(a, b):
+    return f"{a / b:.1f}"
+
+
+def gains(rows):
+    """The table of README.md."""
+    one = rows.of("serial", 1, 87)
+    lines = ["| Fashion-MNIST, Adam | DASGD | best rival measured | one core |",
+             "| --- | --- | --- | --- |"]
+
+    def add(what, own, other, name, alone):
+        cells = [own.text(), other.text()]
+        fastest = 0 if own.at_least <= other.at_least else 1
+        cells[fastest] = f"**{cells[fastest]}**"
+        lines.append(f"| {what} | {cells[0]} | {cells[1]}, {name} | "
+                     f"{alone.text()} |")
+    add("16 cores of one machine, MLP to 87 %", rows.of("dasgd", 16, 87),
+        rows.of("allreduce", 16, 87), "all-reduce; "
+        f"{rows.of('ddp', 16, 87).text()}, PyTorch DDP", one)
+    add("the same on 8 cores, one 4 times slower",
+        rows.of("dasgd", 8, 87, situation="slow"),
+        rows.of("allreduce", 8, 87, situation="slow"), "all-reduce", one)
+    add("the same, another program on one of 8 cores",
+        rows.of("dasgd", 8, 87, situation="shared"),
+        rows.of("allreduce", 8, 87, situation="shared"), "all-reduce", one)
+    add("16 cores, small CNN to 86 %", rows.of("dasgd", 16, 86, "cnn"),
+        rows.of("allreduce", 16, 86, "cnn"), "all-reduce",
+        rows.of("serial", 1, 86, "cnn"))
+    plain, four = rows.program("plain", 1), rows.program("drop", 4)
+    lines.append(f"| 4 cores, `mnist_simple` unchanged, 10 epochs | **{four[0]:.1f} s**"
+                 f" ({four[1]:.1f} % right) | | {plain[0]:.1f} s "
+                 f"({plain[1]:.1f} %) |")
+    return "\n".join(lines) + "\n"
+
+
+def losses(rows):
+    """Where it loses."""
+    own, other = rows.of("dasgd", 16, 86, "cnn"), rows.of("allreduce", 16, 86,
+                                                          "cnn")
+    many = rows.program("drop", 16)
+    torch, own_85 = rows.of("torch", 1, 85, "cnn"), rows.of("dasgd", 16, 85,
+                                                             "cnn")
+    return f"""\
+Where it loses: with gradients as long as those of the CNN, all-reduce is as fast ({other.at_least:.1f} and {own.at_least:.1f} s), and PyTorch, whose
+convolutions are faster than mlpack's, is not far behind on one core ({torch.at_least:.1f} s to 85 %; DASGD on 16: {own_85.at_least:.1f} s). A training of
+fixed length ends less accurate on many ranks, whose stale gradients take shorter steps (`mnist_simple` on 16: {many[0]:.1f} s,
+{many[1]:.1f} %; one run). "One core" is one of 16 busy ones; one that is alone is faster, by up to {times(*alone(rows))} times with plain SGD.
+"""
+
+
+def alone(rows):
+    """Gradients per second of a core that is alone, and of a busy one."""
+    return (statistics.mean(float(row["gradients_per_second"])
+                            for row in rows.runs if row["situation"] == "alone"),
+            rows.of("serial", 1, 86, policy="sgd").mean("gradients_per_second"))
+
+
+def targets(rows):
+    """All ranks and policies, in doc/study.md."""
+    lines = ["| MLP to 86 % | ranks | SGD | momentum | Adam | Adam, to 87 % |",
+             "| --- | --- | --- | --- | --- | --- |"]
+    for way, counts in (("serial", (1,)), ("dasgd", (2, 4, 8, 16)),
+                        ("allreduce", (2, 4, 8, 16)), ("ddp", (4, 8, 16))):
+        for ranks in counts:
+            cells = [rows.of(way, ranks, target, policy=policy)
+                     for policy, target in (("sgd", 86), ("momentum", 86),
+                                            ("adam", 86), ("adam", 87))]
+            cells = [runs.cell() if runs else "" for runs in cells]
+            name = NAMES[way] if ranks == counts[0] else ""
+            lines.append(f"| {name} | {ranks} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def points(rows):
+    """What the rows say, in doc/study.md."""
+    one = rows.of("serial", 1, 87)
+    own, other = rows.of("dasgd", 16, 87), rows.of("allreduce", 16, 87)
+    ddp = rows.of("ddp", 16, 87)
+    slow, slow_other = (rows.of(way, 8, 87, situation="slow")
+                        for way in ("dasgd", "allreduce"))
+    even = rows.of("dasgd", 8, 87)
+    changing, changing_other = (rows.of(way, 8, 87, situation="changing")
+                                for way in ("dasgd", "allreduce"))
+    shared, shared_other = (rows.of(way, 8, 87, situation="shared")
+                            for way in ("dasgd", "allreduce"))
+    cnn, cnn_other = (rows.of(way, 16, 86, "cnn") for way in ("dasgd",
+                                                              "allreduce"))
+    cnn_one = rows.of("serial", 1, 86, "cnn")
+    torch = rows.of("torch", 1, 85, "cnn")
+    cnn_85 = rows.of("dasgd", 16, 85, "cnn")
+    single, beside = alone(rows)
+    plain, plain_other, heavy = (
+        rows.of(way, 16, 86, policy=policy) for way, policy in (
+            ("dasgd", "sgd"), ("allreduce", "sgd"), ("dasgd", "momentum")))
+    rate = own.mean("gradients_per_second") / one.mean("gradients_per_second")
+    overlap = slow.interval()[1] > slow_other.interval()[0]
+    return f"""\
+- **16 cores, the MLP to 87 % with Adam**: DASGD is {times(other.at_least, own.at_least)} times as fast as all-reduce (intervals of five runs
+  do not overlap), at least {times(ddp.at_least, own.at_least)} times as fast as PyTorch's DDP, of whose five runs {len(ddp.reached)} got there in {lasted(ddp)} s, and
+  {times(one.at_least, own.at_least)} times as fast as one core. It takes the step of one core, {own.rows[0]["step"]}; all-reduce and DDP take {other.rows[0]["step"]}, the
+  longest and fastest of four that were tried.
+- **One of 8 ranks 4 times slower**: {times(slow_other.at_least, slow.at_least)} times as fast as all-reduce ({slow.at_least:.1f} and {slow_other.at_least:.1f} s; each run is faster than each of
+  the other's{', but the intervals of three runs overlap a little' if overlap else ''}); with 8 equal ranks it took {even.at_least:.1f} s. If the rank is slow in
+  every second second only, {times(changing_other.at_least, changing.at_least)} times ({changing.at_least:.1f} and {changing_other.at_least:.1f} s), and with another program on its core {times(shared_other.at_least, shared.at_least)} times
+  ({shared.at_least:.1f} and {shared_other.at_least:.1f} s).
+- **A small CNN on 16 cores, to 86 %**: DASGD takes {cnn.at_least:.1f} s, all-reduce {cnn_other.at_least:.1f} s (two runs, with the better of two steps), one
+  core more than {cnn_one.at_least:.0f} s ({len(cnn_one.reached)} of {len(cnn_one.rows)} runs got there in {lasted(cnn_one)} s). All-reduce and DASGD cannot be told apart. PyTorch computes
+  the gradient of such a network in a third of mlpack's time: one core of it gets to 85 % in {torch.at_least:.1f} s, 16 ranks of DASGD in
+  {cnn_85.at_least:.1f} s.
+- **Plain SGD and momentum on 16 ranks** were stopped after {lasted(plain)} s, which was too early: of {len(plain.rows)} runs with SGD {len(plain.reached)} had got
+  to 86 %, of {len(heavy.rows)} with momentum {len(heavy.reached)}. What they gain to 87 % is not known. (All-reduce: {len(plain_other.reached)} of {len(plain_other.rows)} with SGD in {lasted(plain_other)} s.)
+- **A core that is alone is faster.** One core's times are of programs on all 16 cores at the same time, as ranks are.
+  Two on an idle machine computed {single:.0f} gradients a second each with SGD, {times(single, beside)} times as many as those ({beside:.0f}), but for
+  2 s only, before points are shuffled again. Compared with a core that is alone, gains are smaller by up to that.
+- **Ten times one core** was wanted, and was not reached: with Adam 16 ranks of DASGD compute {rate:.1f} times as many gradients
+  a second as one core, and need {gradient_ratio(rows):.1f} times as many to 87 %.
+"""
+
+
+def gradient_ratio(rows):
+    def needed(way, ranks):
+        return statistics.mean(float(row["gradients_to_87"]) for row in
+                               rows.of(way, ranks, 87).rows)
+    return needed("dasgd", 16) / needed("serial", 1)
+
+
+def rates(rows):
+    """Gradients per second on 1 to 16 cores, in doc/performance.md."""
+    lines = ["| | ranks | 1 | 2 | 4 | 8 | 16 |",
+             "| --- | --- | --- | --- | --- | --- | --- |"]
+    for policy, name in (("adam", "Adam"), ("sgd", "plain SGD")):
+        one = rows.of("serial", 1, 86, policy=policy).mean("gradients_per_second")
+        lines.append(f"| {name} | limit | " + " | ".join(
+            f"{n * one:,.0f}" for n in (1, 2, 4, 8, 16)) + " |")
+        for way in ("dasgd", "allreduce", "ddp"):
+            cells = [""]
+            for ranks in (2, 4, 8, 16):
+                runs = rows.of(way, ranks, 86, policy=policy)
+                rate = runs and runs.mean("gradients_per_second")
+                cells.append(f"{rate:,.0f} ({rate / one / ranks:.2f})" if runs
+                             else "")
+            if any(cells):
+                lines.append(f"| | {NAMES[way]} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def plans(rows):
+    """What mlpack_dasgd_plan predicted, in doc/cluster.md."""
+    lines = ["| | ranks | predicted, SGD | measured | predicted, Adam | measured |",
+             "| --- | --- | --- | --- | --- | --- |"]
+    for way in ("dasgd", "allreduce"):
+        for ranks in (2, 4, 8, 16):
+            cells = []
+            for policy in ("sgd", "adam"):
+                plan = next(float(row["predicted_gradients_per_second"])
+                            for row in rows.plans if (
+                                row["way"], row["policy"], row["ranks"]) ==
+                            (way, policy, str(ranks)))
+                rate = rows.of(way, ranks, 86, policy=policy).mean(
+                    "gradients_per_second")
+                cells += [f"{plan:,.0f} ({plan / rate - 1:+.0%})", f"{rate:,.0f}"]
+            name = NAMES[way] if ranks == 2 else ""
+            lines.append(f"| {name} | {ranks} | " + " | ".join(cells) + " |")
+    return "\n".join(lines).replace("%)", " %)") + "\n"
+
+
+def programs(rows):
+    """mnist_simple.cpp with and without drop_in.hpp, in doc/drop_in.md."""
+    lines = ["| `mnist_simple`, 10 epochs | ranks | seconds of training | test accuracy |",
+             "| --- | --- | --- | --- |"]
+    for kind, ranks, what in (("plain", 1, "as it is, one core"),
+                              ("drop", 4, "with `drop_in.hpp`"),
+                              ("drop", 16, "with `drop_in.hpp`, one run")):
+        seconds, accuracy = rows.program(kind, ranks)
+        lines.append(f"| {what} | {ranks} | {seconds:.1f} | {accuracy:.1f} % |")
+    return "\n".join(lines) + "\n"
+
+
+def drawn(rows):
+    """What tests/benchmarks/proof.gp draws: seconds to 86 % and gradients per second."""
+    blocks = []
+    for way in ("serial", "dasgd", "allreduce", "ddp"):
+        lines = [f"# {way}: ranks, seconds to 86 %, least, most, gradients/s"]
+        for ranks in (1, 2, 4, 8, 16):
+            runs = rows.of(way, ranks, 86)
+            if runs:
+                lines.append(f"{ranks} {runs.at_least:.3f} {min(runs.reached):.3f} "
+                             f"{max(runs.reached):.3f} "
+                             f"{runs.mean('gradients_per_second'):.1f}")
+        blocks.append("\n".join(lines) + "\n")
+    return "\n\n".join(blocks)
+
+
+PARTS = {"gains": gains, "losses": losses, "targets": targets,
+         "points": points, "rates": rates, "plans": plans,
+         "programs": programs}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("--root", type=pathlib.Path, default=ROOT)
+    arguments = parser.parse_args()
+    folder = arguments.root / "doc/results/proof"
+    rows = Rows(folder)
+    wanted, seen, wrong = {}, set(), 0
+    for name in DOCUMENTS:
+        path = arguments.root / name
+        text = path.read_text(encoding="utf-8")
+
+        def written(match):
+            seen.add(match.group(2))
+            return match.group(1) + PARTS[match.group(2)](rows) + match.group(4)
+        wanted[path] = (text, PART.sub(written, text))
+        if text.count("<!-- figures:") != len(PART.findall(text)):
+            print(f"{name}: a part has no end")
+            wrong += 1
+    path = folder / "cores.dat"
+    wanted[path] = (path.read_text(encoding="utf-8") if path.exists() else "",
+                    drawn(rows))
+    for path, (text, right) in wanted.items():
+        if text == right:
+            continue
+        if arguments.update:
+            path.write_text(right, encoding="utf-8")
+            continue
+        wrong += 1
+        print(f"{path}: not what the rows say; tests/docs/figures.py --update "
+              "writes it anew")
+        print("\n".join(difflib.unified_diff(text.splitlines(), right.splitlines(),
+                                             lineterm="", n=0)))
+    for name in set(PARTS) - seen:
+        print(f"no document has the part '{name}'")
+        wrong += 1
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
