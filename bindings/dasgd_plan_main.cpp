@@ -185,6 +185,59 @@ static std::vector<std::string> TopologiesOf(util::Params& params)
   return topologies;
 }
 
+//! A model that is described by its size needs the time of a gradient, and is
+//! no problem of this program.
+static void CheckDescription(util::Params& params,
+                             const dasgd::PlanModel& model)
+{
+  if (model.elements == 0)
+    return;
+  if (model.gradientSeconds == 0)
+  {
+    throw std::invalid_argument(PRINT_PARAM_STRING("parameters") + " is given, "
+        "but not how long a gradient of such a model takes; give " +
+        PRINT_PARAM_STRING("gradient_seconds") + ", too!");
+  }
+  for (const std::string name : { "problem", "data", "training_file",
+      "layers", "learn" })
+  {
+    if (params.Has(name))
+    {
+      throw std::invalid_argument("Give only one of " +
+          PRINT_PARAM_STRING("parameters") + " and " +
+          PRINT_PARAM_STRING(name) + ", which is for problems that this "
+          "program computes gradients of!");
+    }
+  }
+}
+
+//! Outputs must be files that can be written, and none that are read.
+static void CheckOutputs(util::Params& params)
+{
+  for (const std::string name : { "report_file", "rows_file" })
+  {
+    const std::string path = params.Get<std::string>(name);
+    const std::string problem = path.empty() ? "" :
+        dasgd::WholeFile::Problem(path);
+    if (!problem.empty())
+    {
+      Refuse(name, path, "it cannot be written (" + problem + "); choose "
+          "another place");
+    }
+    for (const std::string input : { "training_file", "labels_file",
+        "test_file", "test_labels_file", "hostfile" })
+    {
+      if (!path.empty() && params.Has(input) && dasgd::cli::SameFile(path,
+          params.Get<std::string>(input)))
+      {
+        Refuse(name, path, "it is the same file as " +
+            PRINT_PARAM_STRING(input) + ", which would be overwritten");
+      }
+    }
+  }
+}
+
+//! Everything that was asked for.
 static Settings SettingsOf(util::Params& params)
 {
   Settings settings;
@@ -202,27 +255,7 @@ static Settings SettingsOf(util::Params& params)
   }
   if (spread > 0)
     settings.model.gradientSpread = spread;
-  const bool described = settings.model.elements > 0;
-  if (described && settings.model.gradientSeconds == 0)
-  {
-    throw std::invalid_argument(PRINT_PARAM_STRING("parameters") + " is given, "
-        "but not how long a gradient of such a model takes; give " +
-        PRINT_PARAM_STRING("gradient_seconds") + ", too!");
-  }
-  if (described)
-  {
-    for (const std::string name : { "problem", "data", "training_file",
-        "layers", "learn" })
-    {
-      if (params.Has(name))
-      {
-        throw std::invalid_argument("Give only one of " +
-            PRINT_PARAM_STRING("parameters") + " and " +
-            PRINT_PARAM_STRING(name) + ", which is for problems that this "
-            "program computes gradients of!");
-      }
-    }
-  }
+  CheckDescription(params, settings.model);
   try
   {
     settings.model.wireFormat = dasgd::WireFormat(params.Get<std::string>(
@@ -249,27 +282,7 @@ static Settings SettingsOf(util::Params& params)
     }
     settings.steps.push_back(step);
   }
-  for (const std::string name : { "report_file", "rows_file" })
-  {
-    const std::string path = params.Get<std::string>(name);
-    const std::string problem = path.empty() ? "" :
-        dasgd::WholeFile::Problem(path);
-    if (!problem.empty())
-    {
-      Refuse(name, path, "it cannot be written (" + problem + "); choose "
-          "another place");
-    }
-    for (const std::string input : { "training_file", "labels_file",
-        "test_file", "test_labels_file", "hostfile" })
-    {
-      if (!path.empty() && params.Has(input) && dasgd::cli::SameFile(path,
-          params.Get<std::string>(input)))
-      {
-        Refuse(name, path, "it is the same file as " +
-            PRINT_PARAM_STRING(input) + ", which would be overwritten");
-      }
-    }
-  }
+  CheckOutputs(params);
   return settings;
 }
 
