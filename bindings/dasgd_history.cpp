@@ -6,7 +6,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <dasgd/core/loose_staleness.hpp>
+#include <dasgd/staleness/loose_staleness.hpp>
 #include <dasgd/report/history_trace.hpp>
 #include <dasgd/report/json_writer.hpp>
 #include <dasgd/report/report.hpp>

@@ -12,8 +12,8 @@
 
 #include <data/load.hpp>
 #include <terminal/suggest.hpp>
-#include <dasgd/core/topology.hpp>
-#include <dasgd/core/whole_file.hpp>
+#include <dasgd/topology/topology.hpp>
+#include <dasgd/files/whole_file.hpp>
 #include <ffn/layers.hpp>
 #include <launcher/launch.hpp>
 #include <launcher/spawn.hpp>

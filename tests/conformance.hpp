@@ -9,11 +9,11 @@
 #ifndef DASGD_TESTS_CONFORMANCE_HPP
 #define DASGD_TESTS_CONFORMANCE_HPP
 
-#include <dasgd/algorithms/board_worker.hpp>
-#include <dasgd/algorithms/dasgd_worker.hpp>
+#include <dasgd/dasgd/board_worker.hpp>
+#include <dasgd/dasgd/dasgd_worker.hpp>
 #include <dasgd/core/random.hpp>
-#include <dasgd/run/problem.hpp>
-#include <dasgd/wire/checkpoint.hpp>
+#include <dasgd/run/rank_task.hpp>
+#include <dasgd/checkpoint/checkpoint.hpp>
 
 #include <functional>
 #include <sstream>
@@ -82,11 +82,10 @@ struct Case
     std::ostringstream out;
     out << topology << ", window " << window << ", lead " << maxLead
         << ", overlap " << overlap << ", damping " << damping << ", look ahead "
-        << lookAhead << ", share "
-        << share << ", " << format
-        << ", " << ranks << " ranks, " << elements << " elements, "
-        << ToString(data) << ", " << ToString(sharing) << ", " << points << " points, batch " << batchSize << ", max "
-        << maxIterations << ", event " << int(event) << " on rank "
+        << lookAhead << ", share " << share << ", " << format << ", " << ranks
+        << " ranks, " << elements << " elements, " << ToString(data) << ", "
+        << ToString(sharing) << ", " << points << " points, batch " << batchSize
+        << ", max " << maxIterations << ", event " << int(event) << " on rank "
         << eventRank << " at step " << eventStep;
     if (served)
       out << ", server " << server;
@@ -297,7 +296,7 @@ class ScriptedSource final : public dasgd::GradientSource<double>
 class ScriptedRank
 {
  public:
-  using ProblemType = dasgd::Problem<double>;
+  using ProblemType = dasgd::RankTask<double>;
 
   ScriptedRank(const Case& script, const size_t rank) :
       iterate(script.Model()),
@@ -355,8 +354,8 @@ Ending EndingOf(const WorkerType& worker,
   const auto& endpoint = worker.Node().Endpoint();
   Ending ending;
   ending.iterate = rank.iterate;
-  // Rivals announce a gradient before they apply it; if they fail in between,
-  // it is not in the model.
+  // Baselines announce a gradient before they apply it; if they fail in
+  // between, it is not in the model.
   ending.version = std::is_same<WorkerType, DasgdWorker<double>>::value ?
       rank.state.Version() : endpoint.Known();
   ending.counts = worker.Node().Counts();

@@ -2,7 +2,8 @@
 # must do without.  Run as: cmake -DSOURCE_DIR=<include root> -P layers.cmake
 
 # From the bottom up; each may include itself and what stands before it.
-set(layers core run wire report protocol transport algorithms plan optimizer
+set(layers core files topology staleness run wire checkpoint report protocol mpi
+  transport algorithms dasgd simulation training ensmallen optimizer baselines
   onnx)
 
 set(errors "")
@@ -28,7 +29,7 @@ function(layer_of variable header)
   set(${variable} ${index} PARENT_SCOPE)
 endfunction()
 list(FIND layers wire wire)
-list(FIND layers optimizer optimizer)
+list(FIND layers ensmallen ensmallen)
 
 foreach(header IN LISTS headers)
   layer_of(own "${header}")
@@ -58,14 +59,14 @@ foreach(header IN LISTS headers)
         list(APPEND errors "${header} includes ${included}: a layer above")
       endif()
     elseif(included MATCHES "^mpi(-ext)?\\.h$" AND
-        NOT header MATCHES "^dasgd/transport/mpi_[^/]*\\.hpp$")
+        NOT header MATCHES "^dasgd/(mpi|transport)/mpi_[^/]*\\.hpp$")
       list(APPEND errors "${header} includes ${included}: \
-only dasgd/transport/mpi_*.hpp may")
+only dasgd/mpi/mpi_*.hpp and dasgd/transport/mpi_*.hpp may")
     elseif(included MATCHES "^cereal/" AND own LESS wire)
       list(APPEND errors "${header} includes ${included}: not in this layer")
-    elseif(included MATCHES "^ensmallen" AND own LESS optimizer)
+    elseif(included MATCHES "^ensmallen" AND own LESS ensmallen)
       list(APPEND errors "${header} includes ${included}: \
-only the optimizer may")
+only dasgd/ensmallen and what is above it may")
     elseif(included MATCHES "^onnx" AND NOT header MATCHES "^dasgd/onnx/")
       list(APPEND errors "${header} includes ${included}: \
 only dasgd/onnx may")

@@ -113,9 +113,9 @@ address()
     -DDASGD_BUILD_EXAMPLES=OFF &&
     cmake --build "$root/build-asan" --parallel "$(nproc)" --target \
       dasgd_core_tests dasgd_wire_tests dasgd_sim_tests dasgd_mpi_tests \
-      dasgd_optimizer_tests dasgd_rival_tests dasgd_failing_program &&
+      dasgd_optimizer_tests dasgd_baseline_tests dasgd_failing_program &&
     ctest --test-dir "$root/build-asan" --output-on-failure -R \
-      '^(core$|wire$|sim|mpi_n|optimizer_n|rivals_n|failures_)' -E failures_loss
+      '^(core$|wire$|sim|mpi_n|optimizer_n|baselines_n|failures_)' -E failures_loss
 }
 
 growth()

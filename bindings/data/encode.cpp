@@ -12,7 +12,7 @@
 #include <ranks/ranks.hpp>
 #include <terminal/log.hpp>
 
-#include <dasgd/transport/mpi_communicator.hpp>
+#include <dasgd/mpi/mpi_communicator.hpp>
 #include <mlpack/core.hpp>
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 
 #include <ranks/ranks.hpp>
 
-#include <dasgd/transport/mpi_communicator.hpp>
+#include <dasgd/mpi/mpi_communicator.hpp>
 
 #include <sstream>
 #include <stdexcept>

@@ -8,7 +8,7 @@
 #ifndef DASGD_BINDINGS_DATA_TEXT_HPP
 #define DASGD_BINDINGS_DATA_TEXT_HPP
 
-#include <dasgd/core/whole_file.hpp>
+#include <dasgd/files/whole_file.hpp>
 
 #include <cmath>
 #include <cstdio>

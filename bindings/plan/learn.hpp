@@ -11,7 +11,7 @@
 
 #include <problems/task.hpp>
 
-#include <dasgd/plan/plan.hpp>
+#include <dasgd/simulation/plan.hpp>
 
 #include <functional>
 #include <memory>

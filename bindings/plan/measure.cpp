@@ -5,9 +5,9 @@
  */
 #include "measure.hpp"
 
-#include <dasgd/algorithms/board_run.hpp>
+#include <dasgd/dasgd/board_run.hpp>
 #include <dasgd/core/vector_ops.hpp>
-#include <dasgd/plan/timed_run.hpp>
+#include <dasgd/simulation/timed_run.hpp>
 #include <launcher/launch.hpp>
 
 #include <algorithm>
@@ -65,7 +65,7 @@ struct ThreadWait
   void Glance() { }
   void Begin() { }
   void Pause() { std::this_thread::yield(); }
-  void Rest() { std::this_thread::yield(); }
+  void Idle() { std::this_thread::yield(); }
   template<typename PassType>
   void Turn(PassType&) { std::this_thread::yield(); }
 };

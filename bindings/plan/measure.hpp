@@ -10,7 +10,7 @@
 
 #include <problems/task.hpp>
 
-#include <dasgd/plan/plan.hpp>
+#include <dasgd/simulation/plan.hpp>
 
 namespace dasgd {
 namespace planning {

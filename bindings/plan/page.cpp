@@ -5,7 +5,7 @@
  */
 #include "page.hpp"
 
-#include <dasgd/core/whole_file.hpp>
+#include <dasgd/files/whole_file.hpp>
 #include <data/text.hpp>
 #include <page/filled_page.hpp>
 #include <page/page_json.hpp>

@@ -11,8 +11,8 @@
 
 #include "task.hpp"
 
-#include <dasgd/plan/plan.hpp>
-#include <dasgd/plan/timed_run.hpp>
+#include <dasgd/simulation/plan.hpp>
+#include <dasgd/simulation/timed_run.hpp>
 
 #include <algorithm>
 

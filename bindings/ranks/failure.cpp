@@ -10,7 +10,7 @@
 
 #include <terminal/terminal.hpp>
 
-#include <dasgd/transport/mpi_communicator.hpp>
+#include <dasgd/mpi/mpi_communicator.hpp>
 
 #include <algorithm>
 #include <chrono>

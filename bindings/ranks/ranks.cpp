@@ -5,8 +5,8 @@
  */
 #include "ranks.hpp"
 
-#include <dasgd/transport/mpi_environment.hpp>
-#include <dasgd/transport/rank_loss.hpp>
+#include <dasgd/mpi/mpi_environment.hpp>
+#include <dasgd/mpi/rank_loss.hpp>
 
 #include <algorithm>
 #include <cstdlib>

@@ -10,7 +10,7 @@
 #include <terminal/terminal.hpp>
 
 #include <dasgd/core/stop_signals.hpp>
-#include <dasgd/core/whole_file.hpp>
+#include <dasgd/files/whole_file.hpp>
 
 #include <chrono>
 #include <csignal>

@@ -8,7 +8,7 @@
 #ifndef DASGD_BINDINGS_TERMINAL_PROGRESS_LINE_HPP
 #define DASGD_BINDINGS_TERMINAL_PROGRESS_LINE_HPP
 
-#include <dasgd/optimizer/callbacks.hpp>
+#include <dasgd/ensmallen/callbacks.hpp>
 
 #include <chrono>
 #include <cmath>

@@ -12,7 +12,7 @@
 
 #include <ensmallen.hpp>
 
-#include <dasgd/optimizer/layer_statistics.hpp>
+#include <dasgd/ensmallen/layer_statistics.hpp>
 
 #include <functional>
 #include <type_traits>

@@ -14,7 +14,7 @@
 #include <terminal/params.hpp>
 
 #include <dasgd.hpp>
-#include <dasgd/core/whole_file.hpp>
+#include <dasgd/files/whole_file.hpp>
 
 #include <cerrno>
 #include <cmath>
@@ -73,7 +73,7 @@ void CheckFormats(mlpack::util::Params& params)
   try
   {
     const std::string complaint = WireFormat(params.Get<std::string>(
-        "wire_format")).Complaint();
+        "wire_format")).Validate();
     if (!complaint.empty())
       throw std::invalid_argument(complaint);
   }

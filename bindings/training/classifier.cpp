@@ -13,7 +13,7 @@
 #include <terminal/param_checks.hpp>
 #include <terminal/params.hpp>
 
-#include <dasgd/transport/mpi_communicator.hpp>
+#include <dasgd/mpi/mpi_communicator.hpp>
 
 #include <iostream>
 

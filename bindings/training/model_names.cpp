@@ -9,7 +9,7 @@
 #include <ranks/ranks.hpp>
 #include <terminal/params.hpp>
 
-#include <dasgd/core/whole_file.hpp>
+#include <dasgd/files/whole_file.hpp>
 #include <mlpack/core.hpp>
 
 #include <cstdio>

@@ -10,8 +10,8 @@
 #include <terminal/params.hpp>
 
 #include <dasgd.hpp>
-#include <dasgd/core/history_file.hpp>
-#include <dasgd/core/whole_file.hpp>
+#include <dasgd/staleness/history_file.hpp>
+#include <dasgd/files/whole_file.hpp>
 #include <dasgd/report/history_trace.hpp>
 #include <dasgd/report/json_writer.hpp>
 #include <dasgd/version.hpp>

@@ -12,7 +12,7 @@
 #include "check_training.hpp"
 #include "training_tags.hpp"
 
-#include <dasgd/core/history.hpp>
+#include <dasgd/staleness/history.hpp>
 #include <dasgd/report/report.hpp>
 
 #include <functional>

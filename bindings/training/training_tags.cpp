@@ -6,7 +6,7 @@
 #include "training_tags.hpp"
 
 #include <dasgd.hpp>
-#include <dasgd/wire/checksum.hpp>
+#include <dasgd/checkpoint/checksum.hpp>
 #include <mlpack/core.hpp>
 
 #include <cstdio>

@@ -61,8 +61,8 @@ class Network
     }
   }
 
-  //! A start as the tutorial's library draws it (Glorot, uniform; biases are 0);
-  //! mlpack's own does not know which weights belong to which layer.
+  //! A start as the tutorial's library draws it (Glorot, uniform; biases are
+  //! 0); mlpack's own does not know which weights belong to which layer.
   static arma::fmat Start(const size_t seed)
   {
     struct Layer { size_t in, out, kernel; };

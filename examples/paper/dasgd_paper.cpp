@@ -78,8 +78,11 @@ int main(int argc, char** argv)
       "more")->delimiter(',')->capture_default_str();
   runCifar->add_option("--data", cifar.data, "folder with the binary files of "
       "CIFAR-10 (default: where fetch_cifar.sh puts them)");
-  runCifar->add_option("--update", cifar.update, "adam, as in the tutorial that "
-      "the network is from, or sgd")->check(CLI::IsMember({ "adam", "sgd" }))
+  runCifar
+      ->add_option("--update", cifar.update,
+          "adam, as in the tutorial that "
+          "the network is from, or sgd")
+      ->check(CLI::IsMember({ "adam", "sgd" }))
       ->capture_default_str();
   runCifar->add_option("--points", cifar.points, "images to train with")
       ->capture_default_str();

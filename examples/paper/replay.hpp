@@ -10,7 +10,7 @@
 #ifndef DASGD_EXAMPLES_PAPER_REPLAY_HPP
 #define DASGD_EXAMPLES_PAPER_REPLAY_HPP
 
-#include <dasgd/core/loose_staleness.hpp>
+#include <dasgd/staleness/loose_staleness.hpp>
 
 #include <armadillo>
 

@@ -472,9 +472,9 @@ void Scaling(Study& study, const Options& options)
         "AllreduceSGD", "ParameterServerSGD" })
     {
       Run run;
-      const bool rival = std::isupper(topology[0]);
-      run.algorithm = rival ? topology : "DASGD";
-      run.topology = rival ? "" : topology;
+      const bool baseline = std::isupper(topology[0]);
+      run.algorithm = baseline ? topology : "DASGD";
+      run.topology = baseline ? "" : topology;
       run.ranks = ranks;
       if (!options.only.empty() && std::find(options.only.begin(),
           options.only.end(), topology) == options.only.end())
@@ -536,8 +536,10 @@ int main(int argc, char** argv)
   Options options;
   CLI::App app{ "Compares the algorithms on virtual machines; goes on where it "
       "was, if it was interrupted." };
-  app.add_option("experiment", options.experiment, "ring, scaling, auto or pace")
-      ->required()->check(CLI::IsMember({ "ring", "scaling", "auto", "pace" }));
+  app.add_option(
+         "experiment", options.experiment, "ring, scaling, auto or pace")
+      ->required()
+      ->check(CLI::IsMember({ "ring", "scaling", "auto", "pace" }));
   const auto add = [&app](const char* name, auto& value, const char* what)
   { app.add_option(name, value, what)->capture_default_str(); };
   add("--out", options.out, "Folder for the rows");
@@ -555,7 +557,8 @@ int main(int argc, char** argv)
   add("--slow", options.slow, "Of auto, how many times slower one rank is");
   add("--parameters", options.parameters, "Let frames take as long as if the "
       "model had so many; 0: as it has");
-  add("--patience", options.patience, "Of auto, seconds of one rank after which "
+  add("--patience", options.patience,
+      "Of auto, seconds of one rank after which "
       "a run is given up; of pace, of all");
   app.add_option("--steps", options.steps, "Step sizes to try, ascending");
   app.add_option("--only", options.only, "Of scaling, these topologies and "

@@ -3,11 +3,11 @@
  *
  * Decentralized training without a change to the source.  Given to the compiler
  * with `-include dasgd/drop_in.hpp`, this makes ens::SGD, ens::Adam and all
- * others of dasgd/optimizer/family.hpp mean the decentralized ones.  ensmallen's
- * own are ens::SerialSGD, ens::SerialAdam and so on then.
+ * others of dasgd/optimizer/family.hpp mean the decentralized ones.
+ * ensmallen's own are ens::SerialSGD, ens::SerialAdam and so on then.
  *
- * Under mpirun, such a program prints once, saves whole files, and says so if an
- * optimizer is not decentralized; see dasgd/transport/drop_in_program.hpp.
+ * Under mpirun, such a program prints once, saves whole files, and says so if
+ * an optimizer is not decentralized; see dasgd/mpi/drop_in_program.hpp.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -25,7 +25,7 @@
 #include <armadillo>
 #endif
 
-#include "transport/drop_in_program.hpp"
+#include "mpi/drop_in_program.hpp"
 
 namespace dasgd {
 

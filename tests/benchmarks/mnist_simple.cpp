@@ -3,8 +3,8 @@
  *
  * What people who use mlpack write: a network, ens::Adam, early stopping by a
  * part of the points that is held out, a progress bar, and the accuracy in the
- * end.  It knows nothing of ranks.  Compiled as it is, and with drop_in.hpp; see
- * programs.py.
+ * end.  It knows nothing of ranks.  Compiled as it is, and with drop_in.hpp;
+ * see programs.py.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -81,8 +81,8 @@ int main()
 
   arma::mat likely;
   model.Predict(valid, likely);
-  std::cout << "Validation accuracy: " << PercentRight(Classes(likely), validLabels)
-      << " %\n";
+  std::cout << "Validation accuracy: "
+            << PercentRight(Classes(likely), validLabels) << " %\n";
   const example::FashionMnist test("t10k");
   model.Predict(test.images, likely);
   std::cout << "Test accuracy: " << PercentRight(Classes(likely), test.labels)

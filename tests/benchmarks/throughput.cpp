@@ -131,10 +131,10 @@ class AllReduce
 };
 
 /**
- * Independent training, and beside it messages of MPI as long as the model, back
- * and forth between neighbours in a ring: the next one leaves after a gradient
- * if the last one is through.  Nothing is done with what arrives, so no exchange
- * of as many bytes can be cheaper.
+ * Independent training, and beside it messages of MPI as long as the model,
+ * back and forth between neighbours in a ring: the next one leaves after a
+ * gradient if the last one is through.  Nothing is done with what arrives, so
+ * no exchange of as many bytes can be cheaper.
  */
 class PlainExchange
 {
@@ -506,7 +506,8 @@ int main(int argc, char** argv) try
 
   Options options;
   CLI::App app("Gradients per second of one way to train one problem");
-  app.add_option("--problem", options.problem, "logistic, mlp, large, cnn or huge");
+  app.add_option(
+      "--problem", options.problem, "logistic, mlp, large, cnn or huge");
   app.add_option("--algorithm", options.algorithm,
       "serial, independent, plain, allreduce or dasgd");
   app.add_option("--topology", options.topology);

@@ -164,9 +164,11 @@ TEST_CASE("a long file tells how far it has been read", "[text_file]")
 
 TEST_CASE("a header is one, and gives names", "[text_file]")
 {
-  for (const char* text : { "length,width\n1,2\n3,4\n",
-      "\"length\",\"width\"\r\n1,2\n\n3,4\n", "# made by hand\n length; width \n"
-      "1;2\n3;4\n", "length width\n1 2\n3 4\n" })
+  for (const char* text :
+      { "length,width\n1,2\n3,4\n", "\"length\",\"width\"\r\n1,2\n\n3,4\n",
+          "# made by hand\n length; width \n"
+          "1;2\n3;4\n",
+          "length width\n1 2\n3 4\n" })
   {
     INFO(text);
     const Table table = ReadTable(text);

@@ -236,8 +236,9 @@ int main(int argc, char** argv)
   // Small enough for gradients from before a rank was stopped, and large enough
   // for a training of run.py to last 17 time constants of the flattest
   // direction.
-  dasgd::DASGD<> optimizer(0.003 / (dasgd::ensmallen::dividesStep ? 1.0 : double(batchSize)), batchSize, 0,
-      -1);
+  dasgd::DASGD<> optimizer(
+      0.003 / (dasgd::ensmallen::dividesStep ? 1.0 : double(batchSize)),
+      batchSize, 0, -1);
   // What a run ends with must not depend on how it was disturbed.
   optimizer.StalenessDamping() = 0;
   if (way == "check" && argc == 3)

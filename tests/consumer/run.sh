@@ -15,7 +15,9 @@ cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
 deps="$(cached DASGD_DEPS_DIR)"
 common=(-G "$(cached CMAKE_GENERATOR)"
   -DCMAKE_CXX_COMPILER="$(cached CMAKE_CXX_COMPILER)"
-  -DMPI_CXX_COMPILER="$(cached MPI_CXX_COMPILER)")
+  -DMPI_CXX_COMPILER="$(cached MPI_CXX_COMPILER)"
+  # No flags: it is not about speed.
+  -DCMAKE_BUILD_TYPE=Plain)
 ccache="$(cached CCACHE_PROGRAM)"
 if [ -x "$ccache" ]; then
   export CMAKE_CXX_COMPILER_LAUNCHER="$ccache"

@@ -9,7 +9,7 @@
 #include "catch.hpp"
 
 #include <dasgd/report/history_trace.hpp>
-#include <dasgd/core/loose_staleness.hpp>
+#include <dasgd/staleness/loose_staleness.hpp>
 
 #include <sstream>
 
@@ -24,7 +24,7 @@ History Read(const std::string& text)
 }
 
 //! What is said of a file that is no history.
-std::string Complaint(const std::string& text)
+std::string Validate(const std::string& text)
 {
   try
   {
@@ -37,10 +37,10 @@ std::string Complaint(const std::string& text)
   return "";
 }
 
-void CheckComplaint(const std::string& text, const std::string& expected)
+void CheckRefused(const std::string& text, const std::string& expected)
 {
   INFO(text);
-  CHECK(Complaint(text).find(expected) != std::string::npos);
+  CHECK(Validate(text).find(expected) != std::string::npos);
 }
 
 } // namespace
@@ -68,8 +68,8 @@ TEST_CASE("the staleness of Figure 1's kind, by hand", "[core]")
 TEST_CASE("the loose staleness adds what missing gradients lacked", "[core]")
 {
   // Rank 1 computes b1 knowing nothing, then b2 and gets a1; rank 2 applies a1
-  // and b1, b2 and computes c1 from {a1, b1, b2}.  Rank 0 has a1, a2, a3 when c1
-  // comes, but b1 and b2 are late:
+  // and b1, b2 and computes c1 from {a1, b1, b2}.  Rank 0 has a1, a2, a3 when
+  // c1 comes, but b1 and b2 are late:
   //   S(c1) = {a2, a3} and {b1, b2}: 4.
   // b1 was computed at {} and b2 at {b1}; rank 0's a1 is missing there, so the
   // loose one has a1, too: 5.
@@ -93,57 +93,58 @@ TEST_CASE("a file that is no history is refused, and says where", "[core]")
 {
   const std::string good = "dasgd-history 1\nranks 2\nrank 0\nc 0 1\n"
       "rank 1\na 1 1 0 1 100 0:1+1\nend\n";
-  CHECK(Complaint(good) == "");
+  CHECK(Validate(good) == "");
 
-  CheckComplaint("", "test, line 1: not a history");
-  CheckComplaint("PNG\n", "not a history");
-  CheckComplaint("dasgd-history 2\n", "version 2 of the format");
-  CheckComplaint("dasgd-history 1\nranks 0\n", "line 2: expected \"ranks\"");
-  CheckComplaint("dasgd-history 1\nranks 99999999999\n", "expected \"ranks\"");
-  CheckComplaint("dasgd-history 1\nranks 99999999999999999999\n",
+  CheckRefused("", "test, line 1: not a history");
+  CheckRefused("PNG\n", "not a history");
+  CheckRefused("dasgd-history 2\n", "version 2 of the format");
+  CheckRefused("dasgd-history 1\nranks 0\n", "line 2: expected \"ranks\"");
+  CheckRefused("dasgd-history 1\nranks 99999999999\n", "expected \"ranks\"");
+  CheckRefused("dasgd-history 1\nranks 99999999999999999999\n",
       "expected \"ranks\"");
-  CheckComplaint("dasgd-history 1\nranks 2 or 3\n", "expected \"ranks\"");
-  CheckComplaint("dasgd-history -18446744073709551615\n", "not a history");
-  CheckComplaint("dasgd-history 1\nranks 2\nrank 1\n", "expected \"rank 0\"");
-  CheckComplaint(good.substr(0, good.size() - 4), "expected \"end\"");
-  CheckComplaint("dasgd-history 1\nranks 2\nrank 0\nc 0 1\nend\n",
+  CheckRefused("dasgd-history 1\nranks 2 or 3\n", "expected \"ranks\"");
+  CheckRefused("dasgd-history -18446744073709551615\n", "not a history");
+  CheckRefused("dasgd-history 1\nranks 2\nrank 1\n", "expected \"rank 0\"");
+  CheckRefused(good.substr(0, good.size() - 4), "expected \"end\"");
+  CheckRefused("dasgd-history 1\nranks 2\nrank 0\nc 0 1\nend\n",
       "expected \"rank 1\"");
 
   const std::string rank = "dasgd-history 1\nranks 2\nrank 0\n";
-  CheckComplaint(rank + "x 0 1\n", "no event is called 'x'");
-  CheckComplaint(rank + "c 0\n", "expected seconds");
-  CheckComplaint(rank + "c 0 nan\n", "expected seconds");
-  CheckComplaint(rank + "c -1 1\n", "expected seconds");
-  CheckComplaint(rank + "c 0 1e300\n", "expected seconds");
-  CheckComplaint(rank + "c 2 1\n", "time runs backwards");
-  CheckComplaint(rank + "c 1 3\nc 2 4\n", "line 5: time runs backwards");
-  CheckComplaint(good + "more\n", "something follows the end");
-  CheckComplaint(rank + "s 0 1 1 0 100\n", "counted from 1");
-  CheckComplaint(rank + "c 1 2\nc 0 1\n", "line 5: time runs backwards");
-  CheckComplaint(rank + "c 0 1 7\n", "something follows");
-  CheckComplaint(rank + "c 0 1" + std::string(1, '\0') + " 7\n",
+  CheckRefused(rank + "x 0 1\n", "no event is called 'x'");
+  CheckRefused(rank + "c 0\n", "expected seconds");
+  CheckRefused(rank + "c 0 nan\n", "expected seconds");
+  CheckRefused(rank + "c -1 1\n", "expected seconds");
+  CheckRefused(rank + "c 0 1e300\n", "expected seconds");
+  CheckRefused(rank + "c 2 1\n", "time runs backwards");
+  CheckRefused(rank + "c 1 3\nc 2 4\n", "line 5: time runs backwards");
+  CheckRefused(good + "more\n", "something follows the end");
+  CheckRefused(rank + "s 0 1 1 0 100\n", "counted from 1");
+  CheckRefused(rank + "c 1 2\nc 0 1\n", "line 5: time runs backwards");
+  CheckRefused(rank + "c 0 1 7\n", "something follows");
+  CheckRefused(rank + "c 0 1" + std::string(1, '\0') + " 7\n",
       "line 4: a line has a byte of zero");
-  CheckComplaint(rank + "s 0 1 2 1 100\n", "more than 1");
-  CheckComplaint(rank + "s 0 1 1\n", "expected ' ' and a number");
-  CheckComplaint(rank + "s 0 1 -1 1 1\n", "expected ' ' and a number");
-  CheckComplaint(rank + "s 0 1 1 99999999999999999999 1\n", "more than");
-  CheckComplaint(rank + "a 0 1 1 1 100 0:1+1\n", "of its own rank");
-  CheckComplaint(rank + "a 0 1 1 1 100 1:2+1\n", "gradient 1 of rank 1 is due");
-  CheckComplaint(rank + "a 0 1 1 1 100 1:1+0\n", "is due");
-  CheckComplaint(rank + "a 0 1 1 1 100 1:1\n", "expected '+'");
+  CheckRefused(rank + "s 0 1 2 1 100\n", "more than 1");
+  CheckRefused(rank + "s 0 1 1\n", "expected ' ' and a number");
+  CheckRefused(rank + "s 0 1 -1 1 1\n", "expected ' ' and a number");
+  CheckRefused(rank + "s 0 1 1 99999999999999999999 1\n", "more than");
+  CheckRefused(rank + "a 0 1 1 1 100 0:1+1\n", "of its own rank");
+  CheckRefused(rank + "a 0 1 1 1 100 1:2+1\n", "gradient 1 of rank 1 is due");
+  CheckRefused(rank + "a 0 1 1 1 100 1:1+0\n", "is due");
+  CheckRefused(rank + "a 0 1 1 1 100 1:1\n", "expected '+'");
   // Never computed; so large a count must not be walked over, either.
-  CheckComplaint(rank + "a 0 1 1 1 100 1:1+18446744073709551615\nrank 1\nend\n",
+  CheckRefused(rank + "a 0 1 1 1 100 1:1+18446744073709551615\nrank 1\nend\n",
       "rank 1 computed 0 gradients");
   // Ranks that are only claimed cost nothing: this was 16 GB.
   std::string claims = "dasgd-history 1\nranks 1048576\n";
   for (size_t i = 0; i < 1000; ++i)
     claims += "rank " + std::to_string(i) + "\n";
-  CheckComplaint(claims, "line 1003: expected \"rank 1000\"");
+  CheckRefused(claims, "line 1003: expected \"rank 1000\"");
 }
 
 TEST_CASE("a history that cannot be saved or loaded says why", "[core]")
 {
-  const History history = Read("dasgd-history 1\nranks 1\nrank 0\nc 0 1\nend\n");
+  const History history =
+      Read("dasgd-history 1\nranks 1\nrank 0\nc 0 1\nend\n");
   CHECK_THROWS_WITH(SaveHistory(history, "/nowhere/at/all"),
       Catch::Matchers::ContainsSubstring("/nowhere/at/all"));
   CHECK_THROWS_WITH(LoadHistory("/nowhere/at/all"),

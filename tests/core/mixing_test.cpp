@@ -6,7 +6,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <dasgd/core/mixing.hpp>
+#include <dasgd/topology/mixing.hpp>
 #include <dasgd/core/random.hpp>
 
 #include <armadillo>

@@ -7,7 +7,7 @@
  */
 #include "catch.hpp"
 
-#include <dasgd/core/progress.hpp>
+#include <dasgd/run/progress.hpp>
 #include <dasgd/core/random.hpp>
 #include <dasgd/report/report.hpp>
 #include <dasgd/core/vector_ops.hpp>

@@ -6,7 +6,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <dasgd/core/routes.hpp>
+#include <dasgd/topology/routes.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -488,4 +488,3 @@ TEST_CASE("Routes: classes keep the number of channels small", "[routes]")
   const size_t m = 256;
   REQUIRE(Routes("ring", m, 100).Channels().size() <= m);
 }
-

@@ -5,7 +5,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <dasgd/core/theory.hpp>
+#include <dasgd/staleness/theory.hpp>
 
 #include <cmath>
 #include <functional>

@@ -6,9 +6,9 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <dasgd/core/routes.hpp>
-#include <dasgd/core/topology.hpp>
-#include <dasgd/core/topology/shape.hpp>
+#include <dasgd/topology/routes.hpp>
+#include <dasgd/topology/topology.hpp>
+#include <dasgd/topology/shape.hpp>
 
 #include <cstdio>
 #include <filesystem>
@@ -268,7 +268,8 @@ TEST_CASE("Topology: a mesh of the wrong size is named with a right one",
   REQUIRE_NOTHROW(Topology("mesh:2x3").Check(6));
 }
 
-TEST_CASE("Topology: auto goes by the number of ranks, all others are themselves",
+TEST_CASE(
+    "Topology: auto goes by the number of ranks, all others are themselves",
     "[topology]")
 {
   const auto machines = [](const size_t count, const size_t each)

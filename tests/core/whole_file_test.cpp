@@ -5,7 +5,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <dasgd/core/whole_file.hpp>
+#include <dasgd/files/whole_file.hpp>
 
 #include <cerrno>
 #include <cstdlib>

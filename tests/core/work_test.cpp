@@ -7,7 +7,7 @@
  */
 #include "catch.hpp"
 
-#include <dasgd/core/work.hpp>
+#include <dasgd/run/work.hpp>
 
 #include <map>
 
@@ -114,7 +114,8 @@ TEST_CASE("one rank takes the batches of ens::SGD", "[core]")
   CHECK(seen == expected);
 }
 
-TEST_CASE("the batches of an epoch are those of ens::SGD on any number of ranks",
+TEST_CASE(
+    "the batches of an epoch are those of ens::SGD on any number of ranks",
     "[core]")
 {
   for (size_t ranks = 1; ranks <= 8; ++ranks)

@@ -2,8 +2,8 @@
  * @file program.cpp
  *
  * A program that knows nothing of ranks: what users of mlpack write.  Compiled
- * with `-include dasgd/drop_in.hpp`; see run.py, which starts it with mpirun and
- * reads what it prints.
+ * with `-include dasgd/drop_in.hpp`; see run.py, which starts it with mpirun
+ * and reads what it prints.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -61,8 +61,8 @@ void Train(const std::string& file, const size_t seed)
   mlpack::FFN<mlpack::NegativeLogLikelihood, mlpack::GlorotInitialization>
       model;
   model.Add<mlpack::Linear>(16);
-  // With a moving average of its statistics: the mean over all batches, which is
-  // the default, holds those of the first models, and accuracies scatter.
+  // With a moving average of its statistics: the mean over all batches, which
+  // is the default, holds those of the first models, and accuracies scatter.
   model.Add<mlpack::BatchNorm>(0, 0, 1e-8, false, 0.1);
   model.Add<mlpack::ReLU>();
   model.Add<mlpack::Linear>(3);

@@ -8,15 +8,14 @@
  *
  * Usage: loss <folder> <topology> <kind> <points> [<rank>:<when>]...
  *
- * The kind is "static" or "dynamic", with "-history" to record one, "-large" for
- * a model in many chunks of a board, so that ranks die in the middle of an
- * update, "-nan" for gradients that become infinite, "-rival" for another
+ * The kind is "static" or "dynamic", with "-history" to record one, "-large"
+ * for a model in many chunks of a board, so that ranks die in the middle of an
+ * update, "-nan" for gradients that become infinite, "-baseline" for another
  * algorithm, which does not go on, "-program" for a command-line program, whose
- * files one rank writes.
- * Ranks die at a step of theirs, or at "start", "handshake", "end", "between",
- * "exit", or in one of MPI's functions: "histories", "agree", "shrink",
- * "finalize".  Or somebody kills them, if one of these words is "outside".  At
- * "stop" and a step a rank stands still.
+ * files one rank writes.  Ranks die at a step of theirs, or at "start",
+ * "handshake", "end", "between", "exit", or in one of MPI's functions:
+ * "histories", "agree", "shrink", "finalize".  Or somebody kills them, if one
+ * of these words is "outside".  At "stop" and a step a rank stands still.
  *
  * A rank writes "pid.<rank>" into the folder once MPI is there, "end.<rank>"
  * when it has computed its last gradient, and "right.<rank>" if all is right.
@@ -255,10 +254,10 @@ int main(int argc, char** argv)
   const size_t points = std::strtoull(argv[4], nullptr, 10);
   if (is("program"))
     return Program(points, marks, size_t(ranks));
-  if (is("rival"))
+  if (is("baseline"))
   {
-    dasgd::AllreduceSGD<> rival(1, 1, points, -1);
-    Train(rival, marks, size_t(ranks));
+    dasgd::AllreduceSGD<> baseline(1, 1, points, -1);
+    Train(baseline, marks, size_t(ranks));
     return 0;
   }
 

@@ -189,8 +189,8 @@ told ": right" 3 complete static 2000 1:finalize
 told ": right" 3 complete static 2000 1:exit
 told ": right" 4 complete static 2000 0:exit 2:exit
 
-# Rivals do not go on without a rank, and say so.
-begin 3 complete static-rival 100000 1:200
+# Baselines do not go on without a rank, and say so.
+begin 3 complete static-baseline 100000 1:200
 end
 says "rank 1 of 3 died\|a rank has died\|MPI_ERR_PROC_FAILED"
 verdict

@@ -6,7 +6,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <dasgd/wire/checkpoint.hpp>
+#include <dasgd/checkpoint/checkpoint.hpp>
 
 #include <fstream>
 

@@ -8,7 +8,7 @@
  */
 #include "require.hpp"
 
-#include <dasgd/wire/checkpoint.hpp>
+#include <dasgd/checkpoint/checkpoint.hpp>
 
 using namespace dasgd;
 

@@ -8,7 +8,7 @@
 #include "require.hpp"
 
 #include <dasgd/report/history_trace.hpp>
-#include <dasgd/core/loose_staleness.hpp>
+#include <dasgd/staleness/loose_staleness.hpp>
 
 #include <sstream>
 

@@ -10,7 +10,7 @@
 
 #include "require.hpp"
 
-#include <dasgd/core/routes.hpp>
+#include <dasgd/topology/routes.hpp>
 
 namespace fuzz {
 

@@ -94,8 +94,8 @@ TEST_CASE("FFN as MLP", "[mlpack]")
   });
 }
 
-// The loss starts at 0.69 and ends below 0.1; runs of one format differ by about
-// 0.005, since gradients arrive in another order each time.
+// The loss starts at 0.69 and ends below 0.1; runs of one format differ by
+// about 0.005, since gradients arrive in another order each time.
 TEST_CASE("An MLP converges as well in every format on the wire", "[format]")
 {
   arma::mat data, responses;

@@ -7,8 +7,8 @@
  */
 #include "catch.hpp"
 
-#include <dasgd/transport/mpi_communicator.hpp>
-#include <dasgd/transport/mpi_root_stream.hpp>
+#include <dasgd/mpi/mpi_communicator.hpp>
+#include <dasgd/mpi/mpi_root_stream.hpp>
 
 using namespace dasgd;
 

@@ -8,7 +8,8 @@
 #include "catch.hpp"
 #include "mpi/play.hpp"
 
-#include <dasgd/core/loose_staleness.hpp>
+#include <dasgd/dasgd/dasgd_algorithm.hpp>
+#include <dasgd/staleness/loose_staleness.hpp>
 
 using namespace conformance;
 

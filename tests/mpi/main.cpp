@@ -13,7 +13,7 @@
 
 #include "catch_runner.hpp"
 
-#include <dasgd/transport/mpi_environment.hpp>
+#include <dasgd/mpi/mpi_environment.hpp>
 
 #include <cstring>
 #include <iostream>

@@ -13,7 +13,7 @@
 #include "conformance.hpp"
 
 #include <dasgd/algorithms/asynchronous.hpp>
-#include <dasgd/core/history_file.hpp>
+#include <dasgd/staleness/history_file.hpp>
 
 namespace conformance {
 

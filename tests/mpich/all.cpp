@@ -1,8 +1,8 @@
 /**
  * @file all.cpp
  *
- * The library and tests of the optimizer that run.sh runs on MPICH, in one file: most of the
- * time goes into reading headers.
+ * The library and tests of the optimizer that run.sh runs on MPICH, in one
+ * file: most of the time goes into reading headers.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */

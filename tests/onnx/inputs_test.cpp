@@ -146,8 +146,16 @@ TEST_CASE("a model has several inputs, also of whole numbers", "[onnx]")
     function.Predict(iterate, { Array("ids", arma::conv_to<arma::mat>::from(
         ids64)), Array("x", points) }, other);
     CHECK(arma::approx_equal(output, other, "absdiff", 0));
-    CHECK_THAT(Message([&]() { function.Predict(iterate, { Array("ids",
-        arma::mat(arma::conv_to<arma::mat>::from(ids64) + 0.5)), Array("x", points) }, other); }),
+    CHECK_THAT(
+        Message(
+            [&]()
+            {
+              function.Predict(iterate,
+                  { Array("ids",
+                        arma::mat(arma::conv_to<arma::mat>::from(ids64) + 0.5)),
+                      Array("x", points) },
+                  other);
+            }),
         ContainsSubstring("whole numbers"));
     CHECK_THAT(Message([&]() { function.Predict(iterate, points, other); }),
         ContainsSubstring("'x', 'ids'") && ContainsSubstring("'ids'"));

@@ -2,8 +2,9 @@
  * @file calls_test.cpp
  *
  * Calls of Optimize() that could miss each other: by several threads, within
- * another call, on communicators that are none.  They work or are refused on all
- * ranks; nobody waits for ever, and nobody trains the model of somebody else.
+ * another call, on communicators that are none.  They work or are refused on
+ * all ranks; nobody waits for ever, and nobody trains the model of somebody
+ * else.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */

@@ -124,7 +124,8 @@ TEST_CASE("Steps get shorter in policies that remember their first step, too",
 {
   if (Ranks() > 1)
     return; // It would be the same on each.
-  // With a gradient of 1 all along, AdaBound soon takes steps of its final rate.
+  // With a gradient of 1 all along, AdaBound soon takes steps of its final
+  // rate.
   struct Slope
   {
     size_t NumFunctions() const { return 400; }

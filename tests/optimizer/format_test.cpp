@@ -1,8 +1,8 @@
 /**
  * @file format_test.cpp
  *
- * Shorter formats on the wire: the same model on all ranks.  How many bytes they
- * save is tested where time stands still, in tests/sim.
+ * Shorter formats on the wire: the same model on all ranks.  How many bytes
+ * they save is tested where time stands still, in tests/sim.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -15,7 +15,8 @@
 
 using namespace tests;
 
-TEST_CASE("Whatever the format, all ranks agree, and not by the last copy", "[format]")
+TEST_CASE("Whatever the format, all ranks agree, and not by the last copy",
+    "[format]")
 {
   const size_t elements = 4000;
   for (const std::string topology : { "complete", "ring", "tree:2" })

@@ -1,8 +1,8 @@
 /**
  * @file one_rank_test.cpp
  *
- * One rank behaves as the ens::SGD of the installed ensmallen does, bit for bit:
- * however it is called, and however it ends.
+ * One rank behaves as the ens::SGD of the installed ensmallen does, bit for
+ * bit: however it is called, and however it ends.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */

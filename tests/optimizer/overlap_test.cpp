@@ -1,8 +1,8 @@
 /**
  * @file overlap_test.cpp
  *
- * An exchange in a thread while gradients are computed: what Optimize() promises
- * without it, it promises with it.
+ * An exchange in a thread while gradients are computed: what Optimize()
+ * promises without it, it promises with it.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */

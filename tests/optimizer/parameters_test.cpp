@@ -7,7 +7,7 @@
  */
 #include <ensmallen.hpp>
 
-#include <dasgd/optimizer/policy_parameters.hpp>
+#include <dasgd/ensmallen/policy_parameters.hpp>
 
 #include "catch.hpp"
 

@@ -49,8 +49,8 @@ bool Same(const arma::Mat<ElemType>& values,
  * A separable function over points that know their names, so that it can be
  * told which were visited, however they were shuffled.  Two kinds:
  *
- *  - least squares, f_i(x) = (a_i'x - y_i)^2 / 2, with a known solution at which
- *    all terms are 0: there is no noise at the optimum;
+ *  - least squares, f_i(x) = (a_i'x - y_i)^2 / 2, with a known solution at
+ *    which all terms are 0: there is no noise at the optimum;
  *  - linear, f_i(x) = a_i'x, with integers a_i: sums are exact in floating
  *    point, in whatever order they are formed.
  */

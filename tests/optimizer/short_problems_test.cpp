@@ -75,9 +75,9 @@ double Miss(OptimizerType& optimizer,
 }
 
 //! Miss() of Rosenbrock's function of ten variables.  It has two minima,
-//! (1, 1, ..., 1) and one within 0.007 of (-1, 1, ..., 1), around which constant
-//! steps oscillate by as much again; the order of the gradients decides in
-//! which of them a run ends.
+//! (1, 1, ..., 1) and one within 0.007 of (-1, 1, ..., 1), around which
+//! constant steps oscillate by as much again; the order of the gradients
+//! decides in which of them a run ends.
 template<typename OptimizerType>
 double MissRosenbrock(OptimizerType& optimizer)
 {

@@ -6,7 +6,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <dasgd/optimizer/smoothness.hpp>
+#include <dasgd/ensmallen/smoothness.hpp>
 
 #include "catch.hpp"
 

@@ -14,8 +14,8 @@ using namespace tests;
 
 namespace {
 
-//! Every gradient is 1, and there is a running mean of the models that they were
-//! computed at, as BatchNormalization has one of its inputs.
+//! Every gradient is 1, and there is a running mean of the models that they
+//! were computed at, as BatchNormalization has one of its inputs.
 struct Remembering
 {
   size_t NumFunctions() const { return 400; }

@@ -62,7 +62,7 @@ dpkg-deb --contents "$headers" > "$scratch/headers.txt"
 for file in ./usr/include/dasgd.hpp ./usr/include/dasgd/drop_in.hpp \
     ./usr/share/cmake/dasgd/dasgdConfig.cmake \
     ./usr/share/dasgd/dasgd_core.cpp ./usr/share/dasgd/dasgd_mpi.cpp \
-    ./usr/share/dasgd/dasgd_rivals.cpp; do
+    ./usr/share/dasgd/dasgd_baselines.cpp; do
   grep -q " $file\$" "$scratch/headers.txt" || fail "$file is missing"
 done
 echo "libdasgd-dev depends on: $(dpkg-deb --field "$headers" Depends)"

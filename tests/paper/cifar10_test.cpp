@@ -97,7 +97,7 @@ class Folder
   Cifar10 Load() const { return LoadCifar10(path.string()); }
 
   //! What Load() complains of.
-  std::string Complaint() const
+  std::string Validate() const
   {
     try
     {
@@ -258,7 +258,7 @@ TEST_CASE("a missing file is named, whatever the limit", "[paper]")
         ContainsSubstring("run examples/paper/fetch_cifar.sh"));
 
     std::filesystem::create_directory(file);
-    CHECK_THAT(folder.Complaint(),
+    CHECK_THAT(folder.Validate(),
         ContainsSubstring(file + " is no regular file"));
   }
 }
@@ -271,7 +271,7 @@ TEST_CASE("a file that holds no whole number of images is refused", "[paper]")
   for (const size_t size : { 0, 1, 3072, 3074, 2 * 3073 - 1 })
   {
     folder.Write(name, Bytes(size, 0));
-    CHECK_THAT(folder.Complaint(),
+    CHECK_THAT(folder.Validate(),
         ContainsSubstring(file + " has " + std::to_string(size) + " bytes") &&
         ContainsSubstring("expected a multiple of 3073 above 0") &&
         ContainsSubstring("run examples/paper/fetch_cifar.sh"));
@@ -288,13 +288,13 @@ TEST_CASE("a label above 9 is refused with file and image", "[paper]")
   for (const std::string name : { "data_batch_2.bin", "test_batch.bin" })
   {
     folder.Write(name, bytes);
-    CHECK_THAT(folder.Complaint(),
+    CHECK_THAT(folder.Validate(),
         ContainsSubstring((folder.path / name).string() +
             " gives image 1 the label 10; expected 0 to 9") &&
         ContainsSubstring("run examples/paper/fetch_cifar.sh"));
     bytes[3073] = 9;
     folder.Write(name, bytes);
-    CHECK(folder.Complaint() == "nothing");
+    CHECK(folder.Validate() == "nothing");
     bytes[3073] = 10;
   }
 }

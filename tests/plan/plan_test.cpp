@@ -5,8 +5,8 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include <dasgd/core/manifest.hpp>
-#include <dasgd/plan/plan.hpp>
+#include <dasgd/staleness/manifest.hpp>
+#include <dasgd/simulation/plan.hpp>
 
 #include "catch.hpp"
 

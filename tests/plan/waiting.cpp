@@ -1,8 +1,9 @@
 /**
  * @file waiting.cpp
  *
- * DASGD with gradients that only wait, so that a few cores can carry many ranks:
- * what plans are compared with.  Started by mpirun; prints one line of JSON.
+ * DASGD with gradients that only wait, so that a few cores can carry many
+ * ranks: what plans are compared with.  Started by mpirun; prints one line of
+ * JSON.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */

@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "sim/sim_run.hpp"
 
-#include <dasgd/algorithms/board_simulation.hpp>
+#include <dasgd/simulation/board_simulation.hpp>
 
 #include <deque>
 #include <map>
@@ -57,8 +57,8 @@ struct Notes
     }
   }
 
-  //! The staleness of all gradients that a rank has applied, from explicit sets:
-  //! what it had before each, and what the origin had that computed it.
+  //! The staleness of all gradients that a rank has applied, from explicit
+  //! sets: what it had before each, and what the origin had that computed it.
   std::uint64_t Staleness(const size_t rank) const
   {
     std::uint64_t sum = 0;
@@ -110,7 +110,7 @@ std::string Play(const SimRun& run, const size_t chunk, std::uint64_t& mark)
   ScriptedRanks ranks = MakeRanks(run.script);
   Notes notes(ranks);
   const auto simulation = OnBoard(run.script, run.machine, chunk, ranks,
-      BoardLinks::One(run.script.ranks));
+      BoardLinks::SingleMachine(run.script.ranks));
   simulation->Run(2000000);
   std::vector<Ending> ends;
   bool threw = false;
@@ -274,7 +274,7 @@ TEST_CASE("a rank's iterate is the board as of a post at any moment",
         // What a short format leaves of a sum comes later.
         run.machine.format = WireFormat::Exact;
         const BoardLinks links = (seed % 2 == 0) ? Spread(run, seed) :
-            BoardLinks::One(run.script.ranks);
+            BoardLinks::SingleMachine(run.script.ranks);
         ScriptedRanks ranks = MakeRanks(run.script);
         const auto simulation = OnBoard(run.script, run.machine, 2, ranks,
             links, seed % 3 != 0);
@@ -321,7 +321,7 @@ TEST_CASE("a rank that comes too late for the log catches up", "[sim][board]")
     run.machine.computeSpread = 0.5;
     ScriptedRanks ranks = MakeRanks(run.script);
     const auto simulation = OnBoard(run.script, run.machine, 1, ranks,
-        BoardLinks::One(run.script.ranks));
+        BoardLinks::SingleMachine(run.script.ranks));
     simulation->Run(2000000);
     std::vector<Ending> ends;
     for (size_t i = 0; i < 4; ++i)
@@ -359,8 +359,8 @@ class Steps
   bool Can(const size_t rank) const
   {
     const BoardWorker<double>& worker = *workers[rank];
-    return worker.UnderWay() ? worker.Pass().CouldTurn() : !worker.Done() ||
-        worker.MustLook();
+    return worker.UnderWay() ? worker.Pass().CouldLock() : !worker.Done() ||
+        worker.MustPass();
   }
 
   //! Has it something to do, if it is its turn?
@@ -372,12 +372,12 @@ class Steps
     BoardWorker<double>& worker = *workers[rank];
     if (worker.UnderWay())
       worker.Advance();
-    else if (!worker.MustLook() && HasWork(worker))
+    else if (!worker.MustPass() && HasWork(worker))
     {
       worker.Evaluate();
       worker.BeginPass();
     }
-    else if (worker.MustLook() || worker.Behind())
+    else if (worker.MustPass() || worker.Behind())
       worker.BeginPass();
   }
 

@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "sim/sim_run.hpp"
 
-#include <dasgd/core/loose_staleness.hpp>
+#include <dasgd/staleness/loose_staleness.hpp>
 #include <dasgd/report/history_trace.hpp>
 
 #include <map>

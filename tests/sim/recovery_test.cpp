@@ -10,7 +10,7 @@
 #include "sim/sim_run.hpp"
 
 #include <dasgd/run/recovery.hpp>
-#include <dasgd/wire/checkpoint.hpp>
+#include <dasgd/checkpoint/checkpoint.hpp>
 
 using namespace conformance;
 

@@ -5,13 +5,13 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_TESTS_SIM_RUN_HPP
-#define DASGD_TESTS_SIM_RUN_HPP
+#ifndef DASGD_TESTS_SIM_SIM_RUN_HPP
+#define DASGD_TESTS_SIM_SIM_RUN_HPP
 
 #include "conformance.hpp"
 
-#include <dasgd/algorithms/dasgd_worker.hpp>
-#include <dasgd/algorithms/simulation.hpp>
+#include <dasgd/dasgd/dasgd_worker.hpp>
+#include <dasgd/simulation/simulation.hpp>
 
 #include <chrono>
 #include <cstdlib>
@@ -125,7 +125,8 @@ inline SimRun Draw(const std::uint64_t seed)
 {
   Random random(seed);
   SimRun run;
-  run.script = RandomCase(random, 1 + random.Below(random.Chance(0.2) ? 24 : 9));
+  run.script =
+      RandomCase(random, 1 + random.Below(random.Chance(0.2) ? 24 : 9));
   SimMachine& machine = run.machine;
   machine.seed = seed;
   machine.window = run.script.window;

@@ -15,8 +15,8 @@ using namespace conformance;
 TEST_CASE("a reason to stop that comes with the last frame is not lost",
     "[sim]")
 {
-  // Found among the random runs: rank 2 applies what came last when its exchange
-  // is over.
+  // Found among the random runs: rank 2 applies what came last when its
+  // exchange is over.
   SimRun run = Draw(7612);
   Play(run);
   CHECK(run.broken == "");
@@ -212,8 +212,8 @@ TEST_CASE("exchanging keeps to its share of the time", "[sim]")
       CHECK(exchanging(end) > 0.6 * share);
     }
   }
-  // More than a rank with 7 neighbours can keep to: no frame waits for more than
-  // 8 gradients of its sender nevertheless.
+  // More than a rank with 7 neighbours can keep to: no frame waits for more
+  // than 8 gradients of its sender nevertheless.
   for (const Ending& end : play(0.01, 0.5, "complete", 8))
   {
     CHECK(end.counts.largestFrame <= ExchangePace::longest);

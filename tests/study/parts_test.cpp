@@ -1,8 +1,8 @@
 /**
  * @file parts_test.cpp
  *
- * How a study chooses steps and its target, ends a run, and compares algorithms:
- * on tables of runs that were never made.
+ * How a study chooses steps and its target, ends a run, and compares
+ * algorithms: on tables of runs that were never made.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */

@@ -10,7 +10,7 @@
 #include "conformance.hpp"
 #include "threads/local_transport.hpp"
 
-#include <dasgd/algorithms/board_run.hpp>
+#include <dasgd/dasgd/board_run.hpp>
 
 #include <cstdlib>
 
@@ -25,7 +25,7 @@ struct Yield
   void Begin() { }
   void Pause() { std::this_thread::yield(); }
   void Turn(BoardPass<double>&) { std::this_thread::yield(); }
-  void Rest() { std::this_thread::yield(); }
+  void Idle() { std::this_thread::yield(); }
 };
 
 /**

@@ -7,7 +7,7 @@
  */
 #include "catch.hpp"
 
-#include <dasgd/wire/checkpoint_file.hpp>
+#include <dasgd/checkpoint/checkpoint_file.hpp>
 
 #include <cstring>
 #include <filesystem>

@@ -39,7 +39,7 @@ TEST_CASE("Texts of formats are read as they are written", "[format]")
       "topk:1" })
   {
     CHECK(WireFormat(text).Name() == text);
-    CHECK(WireFormat(text).Complaint() == "");
+    CHECK(WireFormat(text).Validate() == "");
   }
   CHECK(WireFormat().Name() == "exact");
   CHECK(WireFormat::TopK(0.25).Name() == "topk:0.25");
@@ -50,7 +50,7 @@ TEST_CASE("Texts of formats are read as they are written", "[format]")
     CHECK_THROWS_AS(WireFormat(text), std::invalid_argument);
   }
   for (const double fraction : { 0.0, -1.0, 1.5, std::nan("") })
-    CHECK(WireFormat::TopK(fraction).Complaint() != "");
+    CHECK(WireFormat::TopK(fraction).Validate() != "");
 }
 
 TEST_CASE("BFloat rounds to the nearest of its numbers, ties to even",

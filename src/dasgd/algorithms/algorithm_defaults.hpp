@@ -1,7 +1,7 @@
 /**
  * @file algorithm_defaults.hpp
  *
- * What an algorithm is told besides the problem, and what most of them have in
+ * What an algorithm is told besides its task, and what most of them have in
  * common.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
@@ -9,9 +9,9 @@
 #ifndef DASGD_ALGORITHMS_ALGORITHM_DEFAULTS_HPP
 #define DASGD_ALGORITHMS_ALGORITHM_DEFAULTS_HPP
 
-#include "../core/history.hpp"
+#include "../staleness/history.hpp"
 #include "../report/rank_report.hpp"
-#include "../core/topology.hpp"
+#include "../topology/topology.hpp"
 #include "../wire/format.hpp"
 
 namespace dasgd {
@@ -97,6 +97,10 @@ struct AlgorithmDefaults
 {
   //! Are models averaged in the end?
   static constexpr bool averages = false;
+  //! Does one rank keep the model for all others?
+  static constexpr bool serves = false;
+  //! Can the others go on when a rank dies?
+  static constexpr bool survives = false;
   //! Can the topology be chosen, and the format of vectors?
   static constexpr bool topologies = true;
   static constexpr bool formats = false;
@@ -105,7 +109,7 @@ struct AlgorithmDefaults
 
   //! It has no options of its own.
   struct Options { };
-  static std::string Complaint(const Options&, size_t) { return ""; }
+  static std::string Validate(const Options&, size_t) { return ""; }
   template<typename HandshakeType>
   static void Agree(const Options&, HandshakeType&) { }
 };

@@ -53,7 +53,7 @@ class Driver
         !HasWork(worker);
   }
 
-  //! What to do instead; `now` is the time in seconds.
+  //! What to do if no frame was taken; `now` is the time in seconds.
   template<typename TransportType>
   Action Choose(const double now, TransportType& transport)
   {
@@ -88,11 +88,11 @@ class Driver
         transport.HasMessages());
   }
 
-  //! It was spent on a gradient.
+  //! The time up to now was spent on a gradient.
   void Computed(const double now)
   { worker.Node().Endpoint().Pace().Computed(now); }
 
-  //! It was spent on something else.
+  //! The time up to now was spent neither on exchanging nor on a gradient.
   void Other(const double now) { worker.Node().Endpoint().Pace().Other(now); }
 
   //! When a pause ends.

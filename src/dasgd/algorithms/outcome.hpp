@@ -25,10 +25,12 @@ struct Outcome
   //! What was thrown on this rank, if anything.
   std::exception_ptr exception;
   RankReport counts;
-  //! The boards that ranks shared, one for each machine (0: there were none); and
-  //! if a rank was lost, was this one in the middle of an update?
+  //! The boards that ranks shared, one for each machine (0: there were none);
+  //! and if a rank was lost, was this one in the middle of an update?
   size_t boards = 0;
   bool torn = false;
+  //! Are the models of all ranks known to be the same?
+  bool equal = false;
 };
 
 //! Shows the counts of a run while it goes on, and keeps them when it ends, in

@@ -9,9 +9,9 @@
 #define DASGD_ALGORITHMS_ROUND_WORKER_HPP
 
 #include "../core/fact.hpp"
-#include "../core/manifest.hpp"
+#include "../staleness/manifest.hpp"
 #include "../report/rank_report.hpp"
-#include "../run/problem.hpp"
+#include "../run/rank_task.hpp"
 
 #include <cstring>
 #include <exception>
@@ -65,7 +65,7 @@ class RoundWorker
               const size_t ranks,
               const size_t rank,
               const size_t elements,
-              Problem<ElemType>& problem) :
+              RankTask<ElemType>& task) :
       averaged(averaged),
       // Alone there is nothing to wait for, and nothing is judged later.
       period(ranks == 1 ? 1 : period),
@@ -73,17 +73,17 @@ class RoundWorker
       ranks(ranks),
       rank(rank),
       elements(elements),
-      problem(problem),
+      task(task),
       entries(this->period),
       message(sizeof(Header) + this->period * sizeof(ManifestEntry))
   { }
 
   void Start()
   {
-    Guard([&]() { problem.Begin(); });
+    Guard([&]() { task.Begin(); });
     if (!outer.Plain())
     {
-      begin.assign(problem.Iterate(), problem.Iterate() + elements);
+      begin.assign(task.Iterate(), task.Iterate() + elements);
       velocity.assign(elements, 0);
     }
   }
@@ -98,26 +98,26 @@ class RoundWorker
       {
         // The others are about as far: together they must not do more than is
         // left for all.
-        const std::uint64_t left = problem.PointsLeft();
+        const std::uint64_t left = task.PointsLeft();
         std::uint64_t visited = 0;
-        while (computed < period && visited < left && problem.HasWork() &&
-            !problem.Verdict())
+        while (computed < period && visited < left && task.HasWork() &&
+            !task.Verdict())
         {
           step = counts.computed + 1;
-          if (!problem.Compute(entries[computed]))
+          if (!task.Compute(entries[computed]))
             break;
           ManifestEntry& entry = entries[computed];
           entry.origin = std::uint32_t(rank);
           entry.first = counts.computed + 1;
           entry.versioned = false;
           ++counts.computed;
-          visited += ranks * problem.BatchPoints();
+          visited += ranks * task.BatchPoints();
           counts.points = entry.points;
           ++computed;
           if (averaged == Averaged::Models)
           {
-            problem.Step(double(problem.BatchPoints()));
-            problem.Stepped();
+            task.Step(double(task.BatchPoints()));
+            task.Stepped();
           }
         }
       });
@@ -125,10 +125,10 @@ class RoundWorker
 
     Header mine;
     mine.computed = computed;
-    mine.points = (computed > 0) ? problem.BatchPoints() : 0;
-    const Fact* verdict = exception ? &failure : problem.Verdict();
+    mine.points = (computed > 0) ? task.BatchPoints() : 0;
+    const Fact* verdict = exception ? &failure : task.Verdict();
     mine.stops = (verdict != nullptr);
-    mine.more = !mine.stops && problem.HasWork();
+    mine.more = !mine.stops && task.HasWork();
     if (verdict)
     {
       own = *verdict;
@@ -191,8 +191,8 @@ class RoundWorker
   //! This rank's part of what is summed, which becomes the sum.
   ElemType* Vector()
   {
-    return (averaged == Averaged::Models) ? problem.Iterate() :
-        problem.Gradient();
+    return (averaged == Averaged::Models) ? task.Iterate() :
+        task.Gradient();
   }
 
   //! Make use of the sum, and judge progress.
@@ -214,16 +214,16 @@ class RoundWorker
     {
       // The mean gradient is one of a mean batch.
       if (averaged == Averaged::Gradients)
-        problem.Step(batches / double(computing));
+        task.Step(batches / double(computing));
       for (const ManifestEntry& entry : entriesOfAll)
       {
         if (averaged == Averaged::Gradients)
           counts.staleness.Add(0);
-        problem.Applied(entry, problem.State().Apply(entry));
+        task.Applied(entry, task.State().Apply(entry));
       }
       if (averaged == Averaged::Gradients)
-        problem.Stepped();
-      problem.CloseEpochs();
+        task.Stepped();
+      task.CloseEpochs();
     });
   }
 
@@ -260,7 +260,7 @@ class RoundWorker
   {
     const ElemType size = ElemType(outer.size);
     const ElemType momentum = ElemType(outer.momentum);
-    ElemType* model = problem.Iterate();
+    ElemType* model = task.Iterate();
     for (size_t i = 0; i < elements; ++i)
     {
       const ElemType gradient = begin[i] - model[i];
@@ -300,7 +300,7 @@ class RoundWorker
   size_t ranks;
   size_t rank;
   size_t elements;
-  Problem<ElemType>& problem;
+  RankTask<ElemType>& task;
 
   //! This rank's gradients of the round, and all ranks'.
   std::vector<ManifestEntry> entries;
@@ -323,115 +323,6 @@ class RoundWorker
   Fact failure;
   std::exception_ptr exception;
   RankReport counts;
-};
-
-//! Mini-batch SGD: one step for all, along the mean of all ranks' gradients.
-struct AllreduceTraits
-{
-  static const char* Name() { return "AllreduceSGD"; }
-  static constexpr Averaged averaged = Averaged::Gradients;
-
-  //! It has no options of its own.
-  struct Options { };
-  static std::string Complaint(const Options&) { return ""; }
-  template<typename HandshakeType>
-  static void Agree(const Options&, HandshakeType&) { }
-  //! Gradients of each rank in a round.
-  static size_t Period(const Options&) { return 1; }
-  static OuterStep Outer(const Options&) { return OuterStep(); }
-};
-
-//! Is a period one that there can be?
-inline std::string PeriodComplaint(const size_t period)
-{
-  return (period >= 1 && period <= 65536) ? "" : "Period() is " +
-      std::to_string(period) + ", but must be from 1 to 65536.";
-}
-
-//! Local SGD (Stich, 2019): steps of one's own, and from time to time all
-//! models become their mean.
-struct LocalTraits
-{
-  static const char* Name() { return "LocalSGD"; }
-  static constexpr Averaged averaged = Averaged::Models;
-
-  class Options
-  {
-   public:
-    //! Get after how many steps models are averaged (default 8).
-    size_t Period() const { return period; }
-    //! Modify after how many steps models are averaged.
-    size_t& Period() { return period; }
-
-   private:
-    size_t period = 8;
-  };
-
-  static std::string Complaint(const Options& options)
-  { return PeriodComplaint(options.Period()); }
-  template<typename HandshakeType>
-  static void Agree(const Options& options, HandshakeType& handshake)
-  { handshake.Require("Period()", options.Period()); }
-  static size_t Period(const Options& options) { return options.Period(); }
-  static OuterStep Outer(const Options&) { return OuterStep(); }
-};
-
-//! DiLoCo (Douillard et al., 2023): many steps of one's own, and then a step of
-//! all along the mean of what they have changed, with Nesterov's momentum.
-struct DilocoTraits
-{
-  static const char* Name() { return "DiLoCo"; }
-  static constexpr Averaged averaged = Averaged::Models;
-
-  class Options
-  {
-   public:
-    //! Get after how many steps of each rank all take one (default 500).
-    size_t Period() const { return period; }
-    //! Modify after how many steps of each rank all take one.
-    size_t& Period() { return period; }
-
-    //! Get the size of the step of all (default 0.7).
-    double OuterStepSize() const { return outer.size; }
-    //! Modify the size of the step of all.
-    double& OuterStepSize() { return outer.size; }
-
-    //! Get the momentum of the step of all (default 0.9).
-    double OuterMomentum() const { return outer.momentum; }
-    //! Modify the momentum of the step of all.
-    double& OuterMomentum() { return outer.momentum; }
-
-   private:
-    size_t period = 500;
-    OuterStep outer{ 0.7, 0.9 };
-  };
-
-  static std::string Complaint(const Options& options)
-  {
-    const double size = options.OuterStepSize();
-    const double momentum = options.OuterMomentum();
-    if (!(size > 0 && size < 1e300))
-    {
-      return "OuterStepSize() is " + std::to_string(size) + ", but must be a "
-          "number above 0.";
-    }
-    if (!(momentum >= 0 && momentum < 1))
-    {
-      return "OuterMomentum() is " + std::to_string(momentum) + ", but must be "
-          "at least 0 and less than 1.";
-    }
-    return PeriodComplaint(options.Period());
-  }
-  template<typename HandshakeType>
-  static void Agree(const Options& options, HandshakeType& handshake)
-  {
-    handshake.Require("Period()", options.Period());
-    handshake.Require("OuterStepSize()", options.OuterStepSize());
-    handshake.Require("OuterMomentum()", options.OuterMomentum());
-  }
-  static size_t Period(const Options& options) { return options.Period(); }
-  static OuterStep Outer(const Options& options)
-  { return { options.OuterStepSize(), options.OuterMomentum() }; }
 };
 
 } // namespace dasgd

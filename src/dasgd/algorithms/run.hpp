@@ -8,7 +8,7 @@
 #ifndef DASGD_ALGORITHMS_RUN_HPP
 #define DASGD_ALGORITHMS_RUN_HPP
 
-#include "../core/history.hpp"
+#include "../staleness/history.hpp"
 #include "../report/rank_report.hpp"
 #include "driver.hpp"
 
@@ -58,7 +58,7 @@ class Stopwatch
   //! Seconds from the start to the last lap.
   double Now() const { return Seconds(last - start); }
 
-  //! The same, for time in which there was nothing to do.
+  //! As Lap(), for time in which there was nothing to do.
   void Idle(double& seconds)
   {
     const Clock::time_point then = last;
@@ -101,8 +101,9 @@ std::thread StartThread(ActionType&& action)
  * @tparam WorkerType See WorkerDefaults.
  * @tparam TransportType Has `bool Receive(action)`, which calls action(bytes,
  *     size, from) if a frame has arrived, CanSend() and Send() (see Endpoint),
- *     `bool Delivered()`, `bool HasMessages()`, `bool Busy()`, `bool Crowded()`,
- *     `void Progress()`, `void Wait()`, `void Pause()` and `void Yield()`.
+ *     `bool Delivered()`, `bool HasMessages()`, `bool Busy()`, `bool
+ *     Crowded()`, `void Progress()`, `void Wait()`, `void Pause()` and `void
+ *     Yield()`.
  */
 template<typename WorkerType, typename TransportType>
 void Run(WorkerType& worker, TransportType& transport)
@@ -159,7 +160,7 @@ void Run(WorkerType& worker, TransportType& transport)
           transport.Pause();
         else
           transport.Wait();
-        node.Look(worker);
+        node.Idle(worker);
         watch.Idle(counts.secondsIdle);
         driver.Other(spent());
       }

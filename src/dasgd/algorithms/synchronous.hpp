@@ -8,7 +8,7 @@
 #ifndef DASGD_ALGORITHMS_SYNCHRONOUS_HPP
 #define DASGD_ALGORITHMS_SYNCHRONOUS_HPP
 
-#include "../transport/mpi_communicator.hpp"
+#include "../mpi/mpi_communicator.hpp"
 #include "outcome.hpp"
 #include "round_worker.hpp"
 #include "run.hpp"
@@ -56,7 +56,8 @@ void RunRounds(const MpiCommunicator& comm,
 /**
  * A synchronous algorithm.
  *
- * @tparam TraitsType Says what is averaged when; see AllreduceTraits.
+ * @tparam TraitsType Says what is averaged when: `averaged`, Period() and
+ *     Outer().
  */
 template<typename TraitsType>
 struct Synchronous
@@ -85,7 +86,7 @@ struct Synchronous
   //! All ranks compute.
   static bool Computes(const Options&, size_t, size_t) { return true; }
 
-  static std::string Complaint(const RunSettings& settings,
+  static std::string Validate(const RunSettings& settings,
                                const Options& options,
                                size_t,
                                size_t,
@@ -93,7 +94,7 @@ struct Synchronous
   {
     const std::string complaint = UnsupportedSetting(Name(), settings, false,
         false);
-    return complaint.empty() ? TraitsType::Complaint(options) : complaint;
+    return complaint.empty() ? TraitsType::Validate(options) : complaint;
   }
 
   template<typename ElemType>
@@ -101,7 +102,7 @@ struct Synchronous
                   const RunSettings& settings,
                   const Options& options,
                   const size_t elements,
-                  Problem<ElemType>& problem,
+                  RankTask<ElemType>& task,
                   Outcome& outcome)
   {
     try
@@ -109,7 +110,7 @@ struct Synchronous
       RoundWorker<ElemType> worker(
           TraitsType::averaged, TraitsType::Period(options),
           TraitsType::Outer(options), comm.Size(), comm.Rank(), elements,
-          problem);
+          task);
       {
         const ShowCounts live(settings.live, worker.Counts(), outcome);
         RunRounds(comm, settings.crowded, elements, worker);
@@ -129,10 +130,6 @@ struct Synchronous
     }
   }
 };
-
-using AllreduceAlgorithm = Synchronous<AllreduceTraits>;
-using LocalAlgorithm = Synchronous<LocalTraits>;
-using DilocoAlgorithm = Synchronous<DilocoTraits>;
 
 } // namespace dasgd
 

@@ -9,7 +9,7 @@
  * inline.  With DASGD_COMPILED defined: `x.hpp` does not include it, and the
  * definitions come from src/dasgd_core.cpp and src/dasgd_mpi.cpp.  Templates of
  * the element's type always have theirs; with DASGD_COMPILED, instances for
- * double and float come from there and from src/dasgd_rivals.cpp.
+ * double and float come from there and from src/dasgd_baselines.cpp.
  *
  * Functions that own static variables stay inline in `x.hpp`, so that there is
  * one such variable even if a program mixes both ways.

@@ -33,7 +33,7 @@ inline const char* ToString(const Overlap overlap)
       "always" : "never";
 }
 
-//! What follows from it for a run.
+//! Does a run exchange while it computes, by the setting and circumstances?
 struct OverlapChoice
 {
   bool used = false;
@@ -65,8 +65,8 @@ struct OverlapChoice
   }
 };
 
-//! The share of its time that a rank may spend on exchanging, if nothing else is
-//! said.
+//! The share of its time that a rank may spend on exchanging, if nothing else
+//! is said.
 constexpr double DefaultExchangeShare = 0.1;
 
 /**
@@ -82,9 +82,9 @@ inline size_t ChooseWindow(const size_t wanted, const bool overlap)
 
 /**
  * Frames under way to all other machines together.  What a machine sends at the
- * same time shares what it can send, so that each frame arrives when the last of
- * them does; one after the other, they arrive earlier, and hold what was computed
- * until they left.  Small ones take no time but their latency.
+ * same time shares what it can send, so that each frame arrives when the last
+ * of them does; one after the other, they arrive earlier, and hold what was
+ * computed until they left.  Small ones take no time but their latency.
  *
  * @param bytes Of a frame.
  * @param overlap Does a thread send the next as soon as one has arrived?

@@ -22,8 +22,8 @@ namespace dasgd {
  * remembered.  Afterwards they do what they did before.
  *
  * One may live within another, as when a callback calls an optimizer; a signal
- * is for all of them.  In several threads at a time it is for all, too, but what
- * signals did before may then not be restored.
+ * is for all of them.  In several threads at a time it is for all, too, but
+ * what signals did before may then not be restored.
  */
 class StopSignals
 {
@@ -46,7 +46,7 @@ class StopSignals
   //! The first signal that has come, or 0.
   static int Come();
 
-  //! Whoever was to end because of it does so.
+  //! Mark the signal as handled: the destructor does not raise it again.
   static void Heeded();
 
  private:

@@ -9,6 +9,8 @@
 #ifndef DASGD_CORE_VECTOR_OPS_HPP
 #define DASGD_CORE_VECTOR_OPS_HPP
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -34,6 +36,22 @@ inline void Subtract(ElemType* __restrict target,
 {
   for (size_t i = 0; i < elements; ++i)
     target[i] -= source[i];
+}
+
+//! target = source; returns the largest difference that there was.
+template<typename ElemType>
+inline double CopyAndCompare(ElemType* __restrict target,
+                             const ElemType* __restrict source,
+                             const size_t elements)
+{
+  double difference = 0;
+  for (size_t i = 0; i < elements; ++i)
+  {
+    difference = std::max(difference,
+        std::abs(double(target[i]) - double(source[i])));
+    target[i] = source[i];
+  }
+  return difference;
 }
 
 /**
@@ -79,8 +97,8 @@ inline bool AllFinite(const ElemType* values, const size_t elements)
  * Form the paper's update and apply it in the same pass:
  * update = step * gradient; iterate -= update.  `update` may be `gradient`.
  *
- * Each part of the gradient is checked while it is in the cache.  If a number is
- * not finite, what was done is undone, up to rounding.
+ * Each part of the gradient is checked while it is in the cache.  If a number
+ * is not finite, what was done is undone, up to rounding.
  *
  * @tparam add Add to what `update` holds, which is not the gradient then.
  * @return False if the gradient is not finite.

@@ -19,8 +19,8 @@ namespace dasgd {
 enum class OnnxLoss
 {
   //! Minus the logarithm of the probability of the point's class, or the mean
-  //! of that over the classes that a point has, such as one for each token.  The
-  //! outputs are taken for logits, unless the model ends in Softmax.
+  //! of that over the classes that a point has, such as one for each token.
+  //! The outputs are taken for logits, unless the model ends in Softmax.
   CrossEntropy,
   //! The mean, over the outputs, of the square of the error.
   MeanSquaredError,

@@ -295,8 +295,10 @@ void Model::FindInputs()
     if (!tensor.has_shape() ||
         (!IsReal(input.type) && !IsWhole(input.type)))
     {
-      throw std::invalid_argument("the input '" + input.name + "' must be a "
-          "tensor of floating-point or whole numbers whose dimensions the model "
+      throw std::invalid_argument("the input '" + input.name +
+          "' must be a "
+          "tensor of floating-point or whole numbers whose dimensions the "
+          "model "
           "tells");
     }
     for (const auto& dim : tensor.shape().dim())

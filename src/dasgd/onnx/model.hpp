@@ -36,7 +36,8 @@ struct OutputChoice
 {
   //! Its name; if empty, the first that is not called "loss".
   std::string name;
-  //! The output is what is minimized; if it has no name, "loss" or the only one.
+  //! The output is what is minimized; if it has no name, "loss" or the only
+  //! one.
   bool isLoss = false;
 };
 
@@ -73,7 +74,8 @@ class Model
    * @param type The type to compute with: pb::TensorProto::FLOAT or DOUBLE.
    * @param frozen Initializers that are not trained; '*' in a name stands for
    *     anything.
-   * @param folder Where files of external data are; if empty, there may be none.
+   * @param folder Where files of external data are; if empty, there may be
+   *     none.
    */
   Model(const std::string& bytes,
         const std::int32_t type,

@@ -11,7 +11,7 @@
 #include "scoring.hpp"
 #include "trainer.hpp"
 
-#include "../core/whole_file.hpp"
+#include "../files/whole_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -239,19 +239,22 @@ class OnnxFunction<MatType>::Implementation
 {
  public:
   Implementation(const std::string& modelFile,
-                 std::vector<OnnxArray> given,
-                 const OnnxLoss loss,
-                 const OnnxOptions& options) :
-      model(OfFile(modelFile, [&]()
-      {
-        return graph::Model(ReadFile(modelFile),
-            std::is_same_v<ElemType, float> ? graph::pb::TensorProto::FLOAT :
-            graph::pb::TensorProto::DOUBLE, options.frozen,
-            { options.output, loss == OnnxLoss::Model }, graph::FolderOf(modelFile));
-      })),
+      std::vector<OnnxArray> given,
+      const OnnxLoss loss,
+      const OnnxOptions& options) :
+      model(OfFile(modelFile,
+          [&]()
+          {
+            return graph::Model(ReadFile(modelFile),
+                std::is_same_v<ElemType, float>
+                    ? graph::pb::TensorProto::FLOAT
+                    : graph::pb::TensorProto::DOUBLE,
+                options.frozen, { options.output, loss == OnnxLoss::Model },
+                graph::FolderOf(modelFile));
+          })),
       points(OfFile(modelFile, [&]() { return Ordered(std::move(given)); })),
-      pointDims(OfFile(modelFile, [&]()
-      { return AllPointDims(model, points, options.open); })),
+      pointDims(OfFile(modelFile,
+          [&]() { return AllPointDims(model, points, options.open); })),
       objective(loss),
       trainers(model, pointDims, objective, options.threads, options.seed),
       predictor(model, pointDims, options.threads)

@@ -120,7 +120,8 @@ namespace {
 std::string Advice(const pb::NodeProto& node)
 {
   const std::string& name = node.op_type();
-  const auto begins = [&](const char* text) { return name.rfind(text, 0) == 0; };
+  const auto begins = [&](const char* text)
+  { return name.rfind(text, 0) == 0; };
   if (!node.domain().empty() && node.domain() != "ai.onnx")
   {
     return "; it is none of ONNX's own: export the model without operators of '"

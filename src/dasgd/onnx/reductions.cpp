@@ -50,7 +50,7 @@ Dims KeptDims(const Context& c)
 }
 
 //! A value of the output's dimensions, such that it is broadcast to the input.
-std::string Kept(Context& c, const std::string& value)
+std::string KeepDimensions(Context& c, const std::string& value)
 {
   const Dims kept = KeptDims(c);
   return kept == c.OutDims() ? value : c.build.Reshape(value, kept);
@@ -64,7 +64,7 @@ void Spread(Context& c, const bool mean)
     count *= double(c.InDims(0)[size_t(axis)]);
   const std::string scaled = c.build.Scale(c.Gradient(),
       mean && count > 0 ? 1 / count : 1);
-  c.Give(0, c.build.Add("Expand", { Kept(c, scaled),
+  c.Give(0, c.build.Add("Expand", { KeepDimensions(c, scaled),
       c.build.Ints(c.InDims(0)) }));
 }
 
@@ -82,44 +82,47 @@ void ReduceMean(Context& c)
 void ReducedExtreme(Context& c)
 {
   const std::string hits = c.build.ToReal(c.build.Add("Equal", { c.In(0),
-      Kept(c, c.Out()) }));
+      KeepDimensions(c, c.Out()) }));
   const std::string count = c.build.Sum(hits, ReducedAxes(c), true);
-  c.Give(0, c.build.Mul(hits, c.build.Add("Div", { Kept(c, c.Gradient()),
-      count })));
+  c.Give(0,
+      c.build.Mul(hits,
+          c.build.Add("Div", { KeepDimensions(c, c.Gradient()), count })));
 }
 
 void ReduceL1(Context& c)
 {
-  c.Give(0, c.build.Mul(Kept(c, c.Gradient()), c.build.Add("Sign",
+  c.Give(0, c.build.Mul(KeepDimensions(c, c.Gradient()), c.build.Add("Sign",
       { c.In(0) })));
 }
 
 void ReduceL2(Context& c)
 {
   // Of no length there is no direction.
-  const std::string zero = c.build.Scalar(0), length = Kept(c, c.Out());
-  const std::string unit = c.build.Add("Where", { c.build.Add("Equal",
-      { length, zero }), zero, c.build.Add("Div", { Kept(c, c.Gradient()),
-      length }) });
+  const std::string zero = c.build.Scalar(0),
+                    length = KeepDimensions(c, c.Out());
+  const std::string unit = c.build.Add("Where",
+      { c.build.Add("Equal", { length, zero }), zero,
+          c.build.Add("Div", { KeepDimensions(c, c.Gradient()), length }) });
   c.Give(0, c.build.Mul(unit, c.In(0)));
 }
 
 void ReduceSumSquare(Context& c)
 {
-  c.Give(0, c.build.Mul(c.build.Scale(Kept(c, c.Gradient()), 2), c.In(0)));
+  c.Give(0,
+      c.build.Mul(c.build.Scale(KeepDimensions(c, c.Gradient()), 2), c.In(0)));
 }
 
 void ReduceLogSum(Context& c)
 {
-  c.Give(0, c.build.Add("Expand", { c.build.Add("Div", { Kept(c,
-      c.Gradient()), c.build.Add("Exp", { Kept(c, c.Out()) }) }),
+  c.Give(0, c.build.Add("Expand", { c.build.Add("Div", { KeepDimensions(c,
+      c.Gradient()), c.build.Add("Exp", { KeepDimensions(c, c.Out()) }) }),
       c.build.Ints(c.InDims(0)) }));
 }
 
 void ReduceLogSumExp(Context& c)
 {
-  c.Give(0, c.build.Mul(Kept(c, c.Gradient()), c.build.Add("Exp",
-      { c.build.Add("Sub", { c.In(0), Kept(c, c.Out()) }) })));
+  c.Give(0, c.build.Mul(KeepDimensions(c, c.Gradient()), c.build.Add("Exp",
+      { c.build.Add("Sub", { c.In(0), KeepDimensions(c, c.Out()) }) })));
 }
 
 } // namespace

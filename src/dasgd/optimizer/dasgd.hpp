@@ -79,8 +79,8 @@ class DASGD :
    * @tparam GradType Type of the gradient: that of the iterate.
    * @param function Function to minimize.
    * @param iterate Starting point (rank 0's counts); becomes the result.
-   * @param callbacks Callbacks, called on every rank except for those that print;
-   *     see OnRankZero.
+   * @param callbacks Callbacks, called on every rank except for those that
+   *     print; see OnRankZero.
    * @return Objective, as ens::SGD returns it, over all ranks.
    */
   template<typename SeparableFunctionType,

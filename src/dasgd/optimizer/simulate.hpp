@@ -18,9 +18,9 @@
 namespace dasgd {
 
 /**
- * The source of one of many ranks: with a model and an update policy of its own.
- * Ranks share the step size, and so the decay policy, which sees the steps of
- * all.
+ * The source of one of many ranks: with a model and an update policy of its
+ * own.  Ranks share the step size, and so the decay policy, which sees the
+ * steps of all.
  */
 template<typename TypesType>
 class SimulatedSource : public FunctionSource<TypesType>
@@ -86,7 +86,7 @@ typename IterateType::elem_type SimulateWith(
         function));
     points.push_back(wrapped.back()->NumFunctions());
   }
-  simulate::Refuse(simulate::Complaint(machine, points, callbacks.size(),
+  simulate::Refuse(simulate::Validate(machine, points, callbacks.size(),
       settings.Data()));
   std::vector<typename TypesType::MatType> iterates(functions.size(), iterate);
   if constexpr (NeedsEpoch<OptimizerType>::value)

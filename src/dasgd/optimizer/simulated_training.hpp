@@ -8,11 +8,11 @@
 #ifndef DASGD_OPTIMIZER_SIMULATED_TRAINING_HPP
 #define DASGD_OPTIMIZER_SIMULATED_TRAINING_HPP
 
-#include "../algorithms/board_simulation.hpp"
-#include "../algorithms/round_simulation.hpp"
-#include "../algorithms/simulation.hpp"
+#include "../simulation/board_simulation.hpp"
+#include "../simulation/round_simulation.hpp"
+#include "../simulation/simulation.hpp"
 #include "dasgd.hpp"
-#include "rival.hpp"
+#include "baseline.hpp"
 #include "simulate_check.hpp"
 
 #include <algorithm>
@@ -141,7 +141,7 @@ class SimulatedTraining
     for (size_t i = 0; i < Ranks(); ++i)
     {
       points.push_back(sources[i]->PointsHeld());
-      simulate::Refuse(Complaint<AlgorithmType>(settings, steps, options,
+      simulate::Refuse(Validate<AlgorithmType>(settings, steps, options,
           topology, Ranks(), i, elements * sizeof(ElemType), points[i]));
     }
   }
@@ -226,7 +226,7 @@ class SimulatedTraining
       {
         workers.push_back(std::make_unique<WorkerType>(TraitsType::averaged,
             TraitsType::Period(options), TraitsType::Outer(options), Ranks(), i,
-            elements, *ranks[i].problem));
+            elements, *ranks[i].task));
       }
       return RoundSimulation<ElemType>(std::move(workers), elements, machine);
     }
@@ -235,7 +235,7 @@ class SimulatedTraining
       const auto make = [&](const Routes& routes)
       {
         return TraitsType::template Make<ElemType>(routes, run, options,
-            elements, *ranks[routes.Rank()].problem);
+            elements, *ranks[routes.Rank()].task);
       };
       using WorkerType = typename decltype(make(
           std::declval<const Routes&>()))::element_type;
@@ -252,7 +252,7 @@ class SimulatedTraining
         sources[0]->Iterate(), [&](Board<ElemType>& memory, const size_t rank)
     {
       return std::make_unique<BoardWorker<ElemType>>(memory,
-          *ranks[rank].problem, StalenessResponse(run.damping, run.lookAhead,
+          *ranks[rank].task, StalenessResponse(run.damping, run.lookAhead,
           Ranks()));
     }, links, run.overlap);
   }

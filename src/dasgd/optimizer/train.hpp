@@ -9,9 +9,9 @@
 #ifndef DASGD_OPTIMIZER_TRAIN_HPP
 #define DASGD_OPTIMIZER_TRAIN_HPP
 
-#include "function_source.hpp"
-#include "keep_random_numbers.hpp"
-#include "training.hpp"
+#include "../ensmallen/function_source.hpp"
+#include "../ensmallen/keep_random_numbers.hpp"
+#include "../training/training.hpp"
 
 namespace dasgd {
 
@@ -44,7 +44,7 @@ typename MatType::elem_type Train(
   TypesType::Check();
   MpiCommunicator comm(settings.Communicator(), MpiCommunicator::ForTraining());
   const mpi::UnderWay underWay;
-  return comm.Whole([&]()
+  return comm.RunTogether([&]()
   {
     // Alone ens::SGD's shuffles are part of the program's random numbers.
     const KeepRandomNumbers keep(comm.Size() > 1 ||

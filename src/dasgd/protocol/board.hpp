@@ -49,14 +49,14 @@ class TicketLock
   bool Serves(const std::uint32_t ticket) const
   { return serving.load(std::memory_order_acquire) == ticket; }
 
-  //! Whose turn it is says who it is, for messages.
-  void Enter(const size_t rank)
+  //! For messages: note which rank holds the lock.  Takes no lock.
+  void NoteHolder(const size_t rank)
   { holder.store(std::uint32_t(rank), std::memory_order_relaxed); }
   size_t Holder() const { return holder.load(std::memory_order_relaxed); }
-  //! May whoever waits for long say so?  One may.
+  //! May this rank, which has waited for long, say so?  The first one may.
   bool MaySay() { return said.exchange(1, std::memory_order_relaxed) == 0; }
 
-  //! Whoever is served has done.
+  //! Release the lock; only its holder may call this.
   void Release()
   {
     serving.store(serving.load(std::memory_order_relaxed) + 1,
@@ -73,7 +73,7 @@ class TicketLock
   std::atomic<std::uint32_t> said;
 };
 
-//! What a board is made for.
+//! The sizes that a board's layout in memory follows from.
 struct BoardSize
 {
   //! Elements of the model.
@@ -85,8 +85,8 @@ struct BoardSize
   //! Are there other machines, for which updates are summed?
   bool outgoing = false;
 
-  //! Ranks that post at the same time work on one chunk each, so there are to be
-  //! many; but a chunk costs some atomic operations.
+  //! Ranks that post at the same time work on one chunk each, so there are to
+  //! be many; but a chunk costs some atomic operations.
   static BoardSize Of(const size_t elements,
                       const size_t ranks,
                       const bool outgoing = false)
@@ -107,10 +107,10 @@ struct BoardSize
  * its own for the same memory.
  *
  * A rank gets to the board by a BoardPass: from the first chunk to the last, in
- * the order in which ranks got the first.  Nobody overtakes, so all chunks see the same
- * passes in the same order, and what a pass does is as if it were done at once:
- * a rank that subtracts its update from each chunk, and copies each chunk, has
- * the sum of all updates before its own, and of no others.
+ * the order in which ranks got the first.  Nobody overtakes, so all chunks see
+ * the same passes in the same order, and what a pass does is as if it were done
+ * at once: a rank that subtracts its update from each chunk, and copies each
+ * chunk, has the sum of all updates before its own, and of no others.
  */
 template<typename ElemType>
 class Board
@@ -144,7 +144,10 @@ class Board
   const BoardLog& Log() const { return log; }
 
  private:
-  static size_t RoundUp(const size_t bytes) { return (bytes + 127) / 128 * 128; }
+  static size_t RoundUp(const size_t bytes)
+  {
+    return (bytes + 127) / 128 * 128;
+  }
   static size_t VectorBytes(const BoardSize& size)
   { return RoundUp(size.elements * sizeof(ElemType)); }
   static size_t LogAt(const BoardSize& size)
@@ -183,16 +186,17 @@ class BoardPass
   //! Has it touched the first chunk, but not all?
   bool Within() const { return under && chunk > 0; }
 
-  //! May the chunk be touched?  If so, it is locked.
-  bool Turn()
+  //! Lock the chunk, if it is this rank's turn.  At the first chunk it queues
+  //! only if the lock is free.
+  bool TryLock()
   {
     if (!entered)
       entered = board.Lock(0).DrawIfIdle(ticket);
     return entered && board.Lock(chunk).Serves(ticket);
   }
 
-  //! Could it be?
-  bool CouldTurn() const
+  //! Would TryLock() succeed now?  Draws no ticket.
+  bool CouldLock() const
   {
     return entered ? board.Lock(chunk).Serves(ticket) : board.Lock(0).Idle();
   }
@@ -202,8 +206,8 @@ class BoardPass
   size_t Holder() const { return board.Lock(chunk).Holder(); }
   bool MaySay() { return board.Lock(chunk).MaySay(); }
 
-  //! It is this rank's turn, and it begins to touch the chunk.
-  void Enter() { board.Lock(chunk).Enter(rank); }
+  //! For messages: this rank has locked the chunk.
+  void NoteHolder() { board.Lock(chunk).NoteHolder(rank); }
 
   //! The chunk.
   size_t Chunk() const { return chunk; }

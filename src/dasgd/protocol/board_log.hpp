@@ -10,7 +10,7 @@
 
 #include "../core/config.hpp"
 #include "../core/fact.hpp"
-#include "../core/manifest.hpp"
+#include "../staleness/manifest.hpp"
 #include "../wire/manifest_archive.hpp"
 
 #include <atomic>
@@ -37,12 +37,12 @@ struct BoardRecord
 
 /**
  * The records of a board in memory that ranks share, serialized by cereal, each
- * in a line of the cache.  Records are added by whoever has the lock of the last
- * chunk; what has been added can be read without one.  There is room for some
- * thousands.  A rank
- * that comes so late that records have been overwritten catches up instead
- * (CatchUp()): it learns how many gradients there are of each origin and their
- * counts, as from a manifest that was folded, and all facts.
+ * in a line of the cache.  Records are added by whoever has the lock of the
+ * last chunk; what has been added can be read without one.  There is room for
+ * some thousands.  A rank that comes so late that records have been overwritten
+ * catches up instead (CatchUp()): it learns how many gradients there are of
+ * each origin and their counts, as from a manifest that was folded, and all
+ * facts.
  */
 class BoardLog
 {
@@ -89,7 +89,7 @@ class BoardLog
             std::uint64_t end,
             std::vector<Line>& lines) const;
 
-  //! What a line says.
+  //! Decode a line that Read() has copied.
   void Decode(const Line& line, BoardRecord& record) const;
 
   /**

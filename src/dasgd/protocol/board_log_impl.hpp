@@ -51,8 +51,8 @@ DASGD_INLINE void BoardLog::Add(const BoardRecord& record)
   else
   {
     archive(std::uint8_t(record.kind), std::uint8_t(entry.versioned),
-        std::uint16_t(0), entry.origin, entry.first, entry.count, entry.points, entry.epoch,
-        entry.epochPoints, entry.epochObjective, record.at);
+        std::uint16_t(0), entry.origin, entry.first, entry.count, entry.points,
+        entry.epoch, entry.epochPoints, entry.epochObjective, record.at);
     Origin& origin = origins[entry.origin];
     origin.last = entry;
     origin.gradients.store(entry.first + entry.count - 1,

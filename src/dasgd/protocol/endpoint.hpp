@@ -9,10 +9,10 @@
 #ifndef DASGD_PROTOCOL_ENDPOINT_HPP
 #define DASGD_PROTOCOL_ENDPOINT_HPP
 
-#include "../core/history.hpp"
+#include "../staleness/history.hpp"
 #include "../report/rank_report.hpp"
-#include "../core/routes.hpp"
-#include "../core/staleness.hpp"
+#include "../topology/routes.hpp"
+#include "../staleness/staleness.hpp"
 #include "../wire/frame.hpp"
 #include "exchange_pace.hpp"
 #include "outbox.hpp"
@@ -46,8 +46,8 @@ struct EndpointOptions
   //! Do manifests wait for a vector to go with, and are they relayed without
   //! version vectors, which only receivers that apply gradients need?
   bool lazy = true;
-  //! Ranks whose gradients and facts there are, if each end of the routes stands
-  //! for several; 0 if each is a rank.
+  //! Ranks whose gradients and facts there are, if each end of the routes
+  //! stands for several; 0 if each is a rank.
   size_t origins = 0;
 };
 
@@ -83,7 +83,11 @@ class Endpoint
   void SetMachines(const std::vector<size_t>& machines);
 
   //! All others are on other machines.
-  void AllBetween() { between.assign(between.size(), true); }
+  void AllBetween()
+  {
+    for (Link& link : links)
+      link.between = true;
+  }
 
   //! Make room for the largest manifests that there can be, so that nothing is
   //! allocated on the way.
@@ -118,7 +122,8 @@ class Endpoint
   void BeginStep() { inARow = 0; }
 
   /**
-   * Announce gradients of this rank, or of one that it speaks for, to all others.
+   * Announce gradients of this rank, or of one that it speaks for, to all
+   * others.
    *
    * @param entry What they are.
    * @param at The version of the model that they were computed at, or null if
@@ -175,7 +180,7 @@ class Endpoint
   Outbox& Box(const size_t channel) { return boxes[channel]; }
   const Outbox& Box(const size_t channel) const { return boxes[channel]; }
   //! Outboxes of a link that have something to send.
-  size_t Waiting(const size_t link) const { return waiting[link]; }
+  size_t Waiting(const size_t link) const { return links[link].waiting; }
 
   //! A link is an index into the first of these.
   const std::vector<size_t>& SendTo() const { return neighbours.sendTo; }
@@ -199,8 +204,8 @@ class Endpoint
   //! How many of them are in use at a time at most.
   size_t MaxBuffers() const { return maxBuffers; }
 
-  //! Is there room for a frame on a link that own gradients take, and is it time
-  //! for one?
+  //! Is there room for a frame on a link that own gradients take, and is it
+  //! time for one?
   template<typename TransportType>
   bool Wanted(TransportType& transport) const
   {
@@ -209,8 +214,8 @@ class Endpoint
         [&](const size_t channel)
     {
       const size_t link = linkOf[channel];
-      return Due(link) && transport.CanSend(link) && (!between[link] ||
-          room > 0);
+      return Due(link) && transport.CanSend(link) &&
+          (!links[link].between || room > 0);
     });
   }
 
@@ -219,7 +224,7 @@ class Endpoint
   void LimitBetween(const size_t frames)
   {
     mostBetween = frames;
-    nextLink = LinkTo(routes.Rank()) % std::max<size_t>(1, between.size());
+    nextLink = LinkTo(routes.Rank()) % std::max<size_t>(1, links.size());
   }
 
   //! Decides how long frames wait for more gradients; facts do not.
@@ -231,6 +236,25 @@ class Endpoint
   RankHistory* History() { return history; }
 
  private:
+  //! What waits for one neighbour.
+  struct Link
+  {
+    //! Its outboxes, how many of them have something to send, and the one whose
+    //! turn is next.
+    std::vector<size_t> boxes;
+    size_t waiting = 0;
+    size_t turn = 0;
+    //! Gradients that wait to be announced, and does a fact wait?
+    size_t held = 0;
+    bool urgent = false;
+    //! Does what waits do so because of the pace?
+    bool paced = false;
+    //! Has the last frame been sent?
+    bool lastSent = false;
+    //! Does it lead to another machine?
+    bool between = false;
+  };
+
   //! The class of frames on links that no route takes: they carry no manifests.
   static constexpr std::uint32_t noRoute = 0xffffffff;
 
@@ -248,7 +272,8 @@ class Endpoint
    */
   bool HasUrgent(const size_t link) const
   {
-    return waiting[link] > 0 && (!lazy || urgent[link] || held[link] >= 16);
+    const Link& l = links[link];
+    return l.waiting > 0 && (!lazy || l.urgent || l.held >= 16);
   }
 
   std::uint32_t ClassOf(const size_t box) const
@@ -257,10 +282,10 @@ class Endpoint
         std::uint32_t(routes.Channels()[box].routeClass) : noRoute;
   }
 
-  //! May what waits be sent, all of it, or is it to wait for more?
+  //! May all that waits on a link go now, or is it to wait for more gradients?
   bool Due(const size_t link) const
   {
-    return urgent[link] || complete || pace.Due(link, announced);
+    return links[link].urgent || complete || pace.Due(link, announced);
   }
 
   bool Limited() const
@@ -271,13 +296,17 @@ class Endpoint
   size_t RoomBetween(TransportType& transport) const
   {
     size_t room = mostBetween;
-    for (size_t link = 0; link < between.size() && Limited() && room > 0; ++link)
-      room -= (between[link] && !transport.CanSend(link));
+    for (size_t link = 0; link < links.size() && Limited() && room > 0; ++link)
+      room -= (links[link].between && !transport.CanSend(link));
     return room;
   }
 
   //! The next outbox of a link, in turn, that has something.
-  size_t NextBox(size_t link);
+  size_t NextBox(Link& link);
+
+  //! Hand the next outbox of a link to the transport.
+  template<typename TransportType, typename VectorsType>
+  void SendNext(size_t link, TransportType& transport, VectorsType& vectors);
 
   const dasgd::Routes& routes;
   Neighbours neighbours;
@@ -291,19 +320,9 @@ class Endpoint
   std::vector<Outbox> boxes;
   //! Per outbox, its link.
   std::vector<size_t> linkOf;
-  //! Per link: its outboxes, how many of them have something to send, and the
-  //! one whose turn is next.
-  std::vector<std::vector<size_t>> boxesOf;
-  std::vector<size_t> waiting;
-  std::vector<size_t> turn;
-  //! Per link: gradients that wait to be announced, and whether a fact waits.
-  std::vector<size_t> held;
-  std::vector<bool> urgent;
-  std::vector<bool> lastSent;
-  //! Per link: does what waits do so because of the pace?
-  std::vector<bool> paced;
-  //! Per link: does it lead to another machine?
-  std::vector<bool> between;
+  //! By their numbers in SendTo().
+  std::vector<Link> links;
+  //! Frames to other machines that may be under way at a time.
   size_t mostBetween = std::numeric_limits<size_t>::max();
   //! The link whose turn is next.
   size_t nextLink = 0;

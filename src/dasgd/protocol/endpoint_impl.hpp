@@ -31,14 +31,7 @@ Endpoint<ElemType>::Endpoint(const dasgd::Routes& routes,
     maxBuffers(options.maxBuffers),
     boxes(routes.Channels().size()),
     linkOf(routes.Channels().size()),
-    boxesOf(neighbours.sendTo.size()),
-    waiting(neighbours.sendTo.size(), 0),
-    turn(neighbours.sendTo.size(), 0),
-    held(neighbours.sendTo.size(), 0),
-    urgent(neighbours.sendTo.size(), false),
-    lastSent(neighbours.sendTo.size(), false),
-    paced(neighbours.sendTo.size(), false),
-    between(neighbours.sendTo.size(), false),
+    links(neighbours.sendTo.size()),
     lastsToSend(neighbours.sendTo.size()),
     lastsToCome(neighbours.receiveFrom.size()),
     sweep(2 * options.window * neighbours.receiveFrom.size()),
@@ -47,20 +40,21 @@ Endpoint<ElemType>::Endpoint(const dasgd::Routes& routes,
     frame(limits.ranks, limits.length),
     traffic(traffic)
 {
-  for (size_t link = 0; link < boxesOf.size(); ++link)
+  for (size_t link = 0; link < links.size(); ++link)
   {
+    std::vector<size_t>& own = links[link].boxes;
     for (size_t i = 0; i < routes.Channels().size(); ++i)
     {
       if (routes.SendTo()[routes.Channels()[i].link] ==
           neighbours.sendTo[link])
       {
-        boxesOf[link].push_back(i);
+        own.push_back(i);
         linkOf[i] = link;
       }
     }
-    if (boxesOf[link].empty())
+    if (own.empty())
     {
-      boxesOf[link].push_back(boxes.size());
+      own.push_back(boxes.size());
       boxes.emplace_back();
       linkOf.push_back(link);
     }
@@ -143,7 +137,7 @@ void Endpoint<ElemType>::Relay()
       }
       else
         box.manifest.Add(frame.manifest);
-      held[linkOf[channel]] += frame.manifest.Entries().size();
+      links[linkOf[channel]].held += frame.manifest.Entries().size();
     }
 
     for (const ManifestEntry& entry : frame.manifest.Entries())
@@ -168,7 +162,7 @@ void Endpoint<ElemType>::Announce(const ManifestEntry& entry,
     Outbox& box = Open(channel);
     box.manifest.Add(entry, at);
     box.own += size_t(entry.count);
-    ++held[linkOf[channel]];
+    ++links[linkOf[channel]].held;
   }
   version[entry.origin] += entry.count;
   announced += entry.count;
@@ -198,17 +192,17 @@ void Endpoint<ElemType>::BroadcastFinal()
 }
 
 template<typename ElemType>
-size_t Endpoint<ElemType>::NextBox(const size_t link)
+size_t Endpoint<ElemType>::NextBox(Link& link)
 {
-  const std::vector<size_t>& own = boxesOf[link];
-  size_t chosen = own[turn[link]];
-  for (size_t i = 0; i < own.size() && waiting[link] > 0; ++i)
+  const std::vector<size_t>& own = link.boxes;
+  size_t chosen = own[link.turn];
+  for (size_t i = 0; i < own.size() && link.waiting > 0; ++i)
   {
-    chosen = own[(turn[link] + i) % own.size()];
+    chosen = own[(link.turn + i) % own.size()];
     if (!boxes[chosen].Empty())
       break;
   }
-  turn[link] = (turn[link] + 1) % own.size();
+  link.turn = (link.turn + 1) % own.size();
   return chosen;
 }
 
@@ -219,76 +213,88 @@ bool Endpoint<ElemType>::Send(TransportType& transport, VectorsType& vectors)
   bool sent = false, stuck = false;
   size_t room = RoomBetween(transport);
   const size_t first = nextLink;
-  for (size_t i = 0; i < boxesOf.size(); ++i)
+  for (size_t i = 0; i < links.size(); ++i)
   {
-    const size_t link = (first + i) % boxesOf.size();
+    const size_t number = (first + i) % links.size();
+    Link& link = links[number];
     const auto waits = [&]()
-    { return HasUrgent(link) || complete || vectors.HasVector(link); };
-    if (lastSent[link] || !waits())
+    { return HasUrgent(number) || complete || vectors.HasVector(number); };
+    if (link.lastSent || !waits())
       continue;
-    if (!Due(link))
+    if (!Due(number))
     {
-      paced[link] = true;
+      link.paced = true;
       continue;
     }
-    while (!lastSent[link] && waits() && transport.CanSend(link) &&
-        (!between[link] || room > 0))
+    while (!link.lastSent && waits() && transport.CanSend(number) &&
+        (!link.between || room > 0))
     {
-      if (Limited() && between[link])
+      if (Limited() && link.between)
       {
         --room;
-        nextLink = (link + 1) % boxesOf.size();
+        nextLink = (number + 1) % links.size();
       }
-      const size_t chosen = NextBox(link);
-      Outbox& box = boxes[chosen];
-      FrameHeader header;
-      header.routeClass = ClassOf(chosen);
-      header.last = complete && waiting[link] <= 1;
-      Buffer rest;
-      vectors.PutVector(link, box, header, rest);
-      if (!box.buffer)
-        box.buffer = pool.Take();
-      const size_t bytes = EncodeFrame<ElemType>(box.buffer, header,
-          box.manifest, box.facts);
-      if (waiting[link] > 0 && --waiting[link] == 0)
-      {
-        held[link] = 0;
-        urgent[link] = false;
-      }
-      box.manifest.Clear();
-      box.facts.clear();
-      box.own = 0;
-      transport.Send(link, std::move(box.buffer), bytes);
-      box.carry = bool(rest);
-      box.buffer = std::move(rest);
-
+      SendNext(number, transport, vectors);
       sent = true;
-      pace.Sent(link, announced);
-      traffic.framesPaced += paced[link] ? 1 : 0;
-      paced[link] = false;
-      ++traffic.framesSent;
-      traffic.bytesSent += bytes;
-      if (between[link])
-        traffic.bytesBetween += bytes;
-      if (history)
-        history->Send(neighbours.sendTo[link], bytes);
-      if (header.last)
-      {
-        lastSent[link] = true;
-        --lastsToSend;
-      }
     }
-    stuck |= HasUrgent(link) || (!lastSent[link] && vectors.HasVector(link));
+    stuck |= HasUrgent(number) || (!link.lastSent &&
+        vectors.HasVector(number));
   }
   return sent || !stuck;
 }
 
 template<typename ElemType>
+template<typename TransportType, typename VectorsType>
+void Endpoint<ElemType>::SendNext(const size_t number,
+                                  TransportType& transport,
+                                  VectorsType& vectors)
+{
+  Link& link = links[number];
+  const size_t chosen = NextBox(link);
+  Outbox& box = boxes[chosen];
+  FrameHeader header;
+  header.routeClass = ClassOf(chosen);
+  header.last = complete && link.waiting <= 1;
+  Buffer rest;
+  vectors.PutVector(number, box, header, rest);
+  if (!box.buffer)
+    box.buffer = pool.Take();
+  const size_t bytes = EncodeFrame<ElemType>(box.buffer, header, box.manifest,
+      box.facts);
+  if (link.waiting > 0 && --link.waiting == 0)
+  {
+    link.held = 0;
+    link.urgent = false;
+  }
+  box.manifest.Clear();
+  box.facts.clear();
+  box.own = 0;
+  transport.Send(number, std::move(box.buffer), bytes);
+  box.carry = bool(rest);
+  box.buffer = std::move(rest);
+
+  pace.Sent(number, announced);
+  traffic.framesPaced += link.paced ? 1 : 0;
+  link.paced = false;
+  ++traffic.framesSent;
+  traffic.bytesSent += bytes;
+  if (link.between)
+    traffic.bytesBetween += bytes;
+  if (history)
+    history->Send(neighbours.sendTo[number], bytes);
+  if (header.last)
+  {
+    link.lastSent = true;
+    --lastsToSend;
+  }
+}
+
+template<typename ElemType>
 void Endpoint<ElemType>::SetMachines(const std::vector<size_t>& machines)
 {
-  for (size_t link = 0; link < between.size(); ++link)
+  for (size_t link = 0; link < links.size(); ++link)
   {
-    between[link] = machines[neighbours.sendTo[link]] !=
+    links[link].between = machines[neighbours.sendTo[link]] !=
         machines[routes.Rank()];
   }
 }
@@ -297,7 +303,7 @@ template<typename ElemType>
 Outbox& Endpoint<ElemType>::Open(const size_t channel)
 {
   if (boxes[channel].Empty())
-    ++waiting[linkOf[channel]];
+    ++links[linkOf[channel]].waiting;
   return boxes[channel];
 }
 
@@ -309,10 +315,11 @@ void Endpoint<ElemType>::Post(const Fact& fact,
   {
     // After the last frame only a late request to stop can come by, and then
     // nobody computes any more.
-    if (lastSent[linkOf[channel]])
+    Link& link = links[linkOf[channel]];
+    if (link.lastSent)
       continue;
     Open(channel).facts.push_back(fact);
-    urgent[linkOf[channel]] = true;
+    link.urgent = true;
   }
 }
 

@@ -28,8 +28,8 @@ namespace dasgd {
  * again after 4 times that cost / share, which leaves three quarters of the
  * share to the frames, or after as many gradients.
  *
- * Gradients of microseconds never wait.  Such problems are small, and fastest on
- * one rank; on several, they are to end where they do there, which staleness
+ * Gradients of microseconds never wait.  Such problems are small, and fastest
+ * on one rank; on several, they are to end where they do there, which staleness
  * endangers.
  *
  * It has no clock: the driver says what time it is, in seconds, and how the
@@ -111,8 +111,8 @@ class ExchangePace
   }
 
   /**
-   * Is it time for a frame?  Rather a little early than a gradient late; the next
-   * one makes up for it.
+   * Is it time for a frame?  Rather a little early than a gradient late; the
+   * next one makes up for it.
    *
    * @param link The neighbour.
    * @param own How many gradients this rank has computed.
@@ -124,7 +124,7 @@ class ExchangePace
         time + gradient / 2 >= last[link].next;
   }
 
-  //! One is sent.
+  //! A frame is sent: note when the next is due.
   void Sent(const size_t link, const std::uint64_t own)
   {
     last[link].next = std::max(last[link].next, time) + Interval();
@@ -139,8 +139,8 @@ class ExchangePace
   }
 
  private:
-  //! The last frame to a neighbour: when the next is due, and how many gradients
-  //! this rank had computed.
+  //! The last frame to a neighbour: when the next is due, and how many
+  //! gradients this rank had computed.
   struct Last
   {
     double next = 0;

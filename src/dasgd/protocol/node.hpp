@@ -1,7 +1,7 @@
 /**
  * @file node.hpp
  *
- * One rank of an asynchronous run: the endpoint of the protocol and the problem
+ * One rank of an asynchronous run: the endpoint of the protocol and the task
  * together.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
@@ -9,7 +9,7 @@
 #ifndef DASGD_PROTOCOL_NODE_HPP
 #define DASGD_PROTOCOL_NODE_HPP
 
-#include "../run/problem.hpp"
+#include "../run/rank_task.hpp"
 #include "endpoint.hpp"
 
 #include <exception>
@@ -74,13 +74,13 @@ class NodeBase
   //! Begin; call it first.
   void Start()
   {
-    Guard([&]() { problem.Begin(); });
+    Guard([&]() { task.Begin(); });
   }
 
   //! A step begins here.
   void BeginStep()
-  { step = problem.State().Version()[problem.State().Rank()] + 1; }
-  //! The same for a gradient of another rank.
+  { step = task.State().Version()[task.State().Rank()] + 1; }
+  //! A step along a gradient of another rank begins, on a server.
   void CountStep() { ++step; }
   std::uint64_t Step() const { return step; }
 
@@ -91,9 +91,9 @@ class NodeBase
    */
   void Name(ManifestEntry& entry, const size_t points)
   {
-    const size_t rank = problem.State().Rank();
+    const size_t rank = task.State().Rank();
     entry.origin = std::uint32_t(rank);
-    entry.first = problem.State().Version()[rank] + 1;
+    entry.first = task.State().Version()[rank] + 1;
     ++counts.computed;
     ++counts.applied;
     counts.points += points;
@@ -102,8 +102,8 @@ class NodeBase
   //! This rank has taken a step; call it in Guard().
   void ApplyOwn(const ManifestEntry& entry)
   {
-    problem.Applied(entry, problem.State().Apply(entry));
-    problem.Stepped();
+    task.Applied(entry, task.State().Apply(entry));
+    task.Stepped();
   }
 
   //! Gradients of another rank are here: count them.
@@ -117,24 +117,24 @@ class NodeBase
       counts.othersStaleness += *staleness;
     }
     counts.applied += entry.count;
-    const double objective = problem.State().Apply(entry);
-    Guard([&]() { problem.Applied(entry, objective); });
+    const double objective = task.State().Apply(entry);
+    Guard([&]() { task.Applied(entry, objective); });
   }
 
   //! All that has come is counted: judge progress.
   template<typename WorkerType>
   void JudgeProgress(WorkerType& worker)
   {
-    Guard([&]() { problem.CloseEpochs(); });
+    Guard([&]() { task.CloseEpochs(); });
     Conclude(worker);
   }
 
   //! Nothing has happened for a while: has a signal come?
   template<typename WorkerType>
-  void Look(WorkerType& worker)
+  void Idle(WorkerType& worker)
   {
-    problem.Rest();
-    if (!StopKnown() && problem.LookForSignal())
+    task.Idle();
+    if (!StopKnown() && task.LookForSignal())
       Conclude(worker);
   }
 
@@ -143,11 +143,11 @@ class NodeBase
   void Conclude(WorkerType& worker)
   {
     // Also of a rank that has done its share: others are at work.
-    if (!StopKnown() && problem.Verdict())
-      AskToStop(*problem.Verdict());
+    if (!StopKnown() && task.Verdict())
+      AskToStop(*task.Verdict());
     if (!final)
     {
-      if (!finished && (StopKnown() || !problem.HasWork()))
+      if (!finished && (StopKnown() || !task.HasWork()))
       {
         finished = true;
         worker.Finish();
@@ -189,7 +189,7 @@ class NodeBase
   std::exception_ptr Exception() const { return exception; }
 
  protected:
-  explicit NodeBase(Problem<ElemType>& problem) : problem(problem) { }
+  explicit NodeBase(RankTask<ElemType>& task) : task(task) { }
 
   //! Ask all to stop, by a fact with reason, count, value and text.
   virtual void TellStop(const Fact& fact) = 0;
@@ -204,7 +204,7 @@ class NodeBase
   bool Asked() const { return asked; }
 
   RankReport counts;
-  Problem<ElemType>& problem;
+  RankTask<ElemType>& task;
 
  private:
   //! Something was thrown, and is being handled.
@@ -232,7 +232,7 @@ class NodeBase
   std::uint64_t step = 0;
   //! This rank computes no more ...
   bool finished = false;
-  //! ... and has asked to tell all others.
+  //! Has TellFinal() been called?
   bool final = false;
   bool asked = false;
   std::exception_ptr exception;
@@ -250,9 +250,9 @@ class Node : public NodeBase<ElemType>
   Node(const Routes& routes,
        const EndpointOptions& options,
        const size_t elements,
-       Problem<ElemType>& problem) :
-      NodeBase<ElemType>(problem),
-      known(problem.State().Version()),
+       RankTask<ElemType>& task) :
+      NodeBase<ElemType>(task),
+      known(task.State().Version()),
       endpoint(routes, options, elements, known, this->counts)
   { }
 
@@ -266,7 +266,8 @@ class Node : public NodeBase<ElemType>
     endpoint.BeginStep();
   }
 
-  //! Name() a gradient, and announce it to all others; see Endpoint::Announce().
+  //! Name() a gradient, and announce it to all others; see
+  //! Endpoint::Announce().
   void Announce(ManifestEntry& entry,
                 const std::uint64_t* at,
                 const size_t points)
@@ -285,7 +286,7 @@ class Node : public NodeBase<ElemType>
   template<typename WorkerType>
   void Apply(const Manifest& manifest, const bool measure, WorkerType& worker)
   {
-    const RunState<ElemType>& state = this->problem.State();
+    const RunState<ElemType>& state = this->task.State();
     for (size_t i = 0; i < manifest.Entries().size(); ++i)
     {
       const ManifestEntry& entry = manifest.Entries()[i];

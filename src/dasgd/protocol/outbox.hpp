@@ -9,7 +9,7 @@
 #define DASGD_PROTOCOL_OUTBOX_HPP
 
 #include "../core/fact.hpp"
-#include "../core/manifest.hpp"
+#include "../staleness/manifest.hpp"
 #include "../wire/buffer.hpp"
 
 namespace dasgd {

@@ -9,7 +9,7 @@
 #define DASGD_REPORT_HISTORY_TRACE_HPP
 
 #include "../core/config.hpp"
-#include "../core/history_file.hpp"
+#include "../staleness/history_file.hpp"
 
 #include <iosfwd>
 #include <string>

@@ -12,7 +12,7 @@
 #include "history_trace.hpp"
 
 #include "json_writer.hpp"
-#include "../core/whole_file.hpp"
+#include "../files/whole_file.hpp"
 
 #include <ostream>
 

@@ -8,7 +8,7 @@
 #ifndef DASGD_REPORT_RANK_REPORT_HPP
 #define DASGD_REPORT_RANK_REPORT_HPP
 
-#include "../core/staleness.hpp"
+#include "../staleness/staleness.hpp"
 
 namespace dasgd {
 

@@ -12,7 +12,7 @@
 #include "../core/fact.hpp"
 #include "../core/overlap.hpp"
 #include "rank_report.hpp"
-#include "../core/work.hpp"
+#include "../run/work.hpp"
 
 #include <cstdint>
 #include <iosfwd>

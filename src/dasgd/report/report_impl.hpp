@@ -11,7 +11,7 @@
 // In case it hasn't been included yet.
 #include "report.hpp"
 
-#include "../core/theory.hpp"
+#include "../staleness/theory.hpp"
 
 #include <algorithm>
 

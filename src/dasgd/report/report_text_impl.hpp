@@ -11,7 +11,7 @@
 // In case it hasn't been included yet.
 #include "report_text.hpp"
 
-#include "../core/manifest.hpp"
+#include "../staleness/manifest.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -109,35 +109,9 @@ DASGD_INLINE std::string Histogram(const Report& report)
   return text;
 }
 
-} // namespace report
-
-DASGD_INLINE std::string Report::Advice() const
+//! What was run, and what came of it.
+inline void PutRun(std::ostream& out, const Report& report)
 {
-  if (reason != StopReason::NonFinite || smoothness <= 0 ||
-      !outsideTheorem.empty())
-    return "";
-  const double limit = StepLimit();
-  const std::string step = "step " + report::Short(stepSize);
-  if (stepSize <= limit)
-  {
-    return step + " keeps to " + report::Limit(*this) + "; look for points "
-        "that are not finite, or for a function that is steeper elsewhere";
-  }
-  // One digit, rounded down.
-  const double unit = std::pow(10, std::floor(std::log10(limit)));
-  return step + " exceeds " + report::Limit(*this) + "; try " +
-      report::Short(std::floor(limit / unit) * unit);
-}
-
-DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
-                                      const Report& report)
-{
-  using report::Bytes;
-  using report::Short;
-  std::ostringstream out;
-  if (report.ranks.empty())
-    return stream << "No run to report on yet.\n";
-
   out << report.algorithm << ", " << report.ranks.size() << " rank"
       << (report.ranks.size() == 1 ? "" : "s") << ", topology "
       << report.topology << (report.whyTopology.empty() ? "" : " (" +
@@ -156,6 +130,11 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
           report.epochPoints))) << " epochs), " << Short(report.seconds)
       << " s, " << Short(double(report.Gradients() - report.gradientsResumed) /
           std::max(report.seconds, 1e-9)) << " gradients/s\n";
+}
+
+//! Checkpoints, deaths, and what they cost.
+inline void PutSaved(std::ostream& out, const Report& report)
+{
   if (report.resumed)
   {
     out << "resumed from " << report.checkpointFile << ": "
@@ -188,15 +167,17 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
     out << "points beyond MaxIterations, in flight when it was reached: "
         << report.Overrun() << "\n";
   }
+}
 
+//! A row for each rank.
+inline void PutRanks(std::ostream& out, const Report& report)
+{
   std::vector<std::vector<std::string>> rows = { { "rank", "computed",
       "applied", "points", "compute s", "exchange s", "idle s", "sent",
       "received", "frames", "most/frame", "vectors", "S mean", "S max" } };
-  std::uint64_t skipped = 0;
   for (size_t i = 0; i < report.ranks.size(); ++i)
   {
     const RankReport& r = report.ranks[i];
-    skipped += r.staleness.Skipped();
     rows.push_back({ std::to_string(i), std::to_string(r.computed),
         std::to_string(r.applied), std::to_string(r.points),
         Short(r.secondsComputing), Short(r.secondsExchanging),
@@ -206,15 +187,16 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
         std::to_string(r.vectorBound), Short(r.staleness.Mean()),
         std::to_string(r.staleness.Max()) });
   }
-  out << report::Columns(rows);
+  out << Columns(rows);
+}
 
-  std::uint64_t measured = 0, discarded = 0, pauses = 0, between = 0;
-  std::uint64_t paced = 0, sent = 0;
+//! How ranks exchanged, and what they waited for.
+inline void PutExchange(std::ostream& out, const Report& report)
+{
+  std::uint64_t pauses = 0, between = 0, paced = 0, sent = 0;
   double paused = 0;
   for (const RankReport& rank : report.ranks)
   {
-    measured += rank.staleness.Measured();
-    discarded += rank.discarded;
     pauses += rank.pauses;
     paced += rank.framesPaced;
     sent += rank.framesSent;
@@ -238,7 +220,8 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
   }
   if (paced > 0)
   {
-    out << Short(100 * double(paced) / double(sent)) << " % of the frames waited "
+    out << Short(100 * double(paced) / double(sent))
+        << " % of the frames waited "
         << "for more gradients, so that ranks spend less time on exchanging\n";
   }
   if (pauses > 0)
@@ -246,6 +229,14 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
     out << "ranks paused " << pauses << " times, " << Short(paused) << " s in "
         << "all, for neighbours that were MaxLead() gradients behind\n";
   }
+}
+
+//! What was done about late gradients.
+inline void PutResponse(std::ostream& out, const Report& report)
+{
+  std::uint64_t discarded = 0;
+  for (const RankReport& rank : report.ranks)
+    discarded += rank.discarded;
   const std::string age = " on average, since gradients were " +
       Short(report.Age()) + " updates old";
   if (report.StepFactor() < 1)
@@ -262,6 +253,17 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
   {
     out << "gradients that came too late to be used: " << discarded << " of "
         << report.Gradients() << "\n";
+  }
+}
+
+//! How late gradients were, and how late the paper expects them to be.
+inline void PutStaleness(std::ostream& out, const Report& report)
+{
+  std::uint64_t measured = 0, skipped = 0;
+  for (const RankReport& rank : report.ranks)
+  {
+    measured += rank.staleness.Measured();
+    skipped += rank.staleness.Skipped();
   }
   if (!report.measuresStaleness)
     out << "staleness: none where models are averaged";
@@ -292,7 +294,7 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
   if (report.ranks.size() > 1 && measured > 0)
   {
     out << "\n"
-        << "how often each |S| was met: " << report::Histogram(report);
+        << "how often each |S| was met: " << Histogram(report);
   }
   out << "\n";
   if (report.recorded)
@@ -301,6 +303,11 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
         << Short(report.LooseAverage()) << ", maximum " << report.LooseMax()
         << "\n";
   }
+}
+
+//! The step size, beside what the theorem allows.
+inline void PutStep(std::ostream& out, const Report& report)
+{
   const std::string step = "step size " + Short(report.stepSize) +
       (report.autoStep ? " (AutoStep)" : "");
   if (!report.outsideTheorem.empty())
@@ -310,7 +317,7 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
   else if (report.smoothness > 0)
   {
     out << step << (report.stepSize <= report.StepLimit() ? " keeps to " :
-        " exceeds ") << "the theorem's limit " << report::Limit(report)
+        " exceeds ") << "the theorem's limit " << Limit(report)
         << "\n";
     if (report.recorded)
     {
@@ -326,18 +333,59 @@ DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
     out << step << "; give Smoothness() to have it compared with the theorem's "
         << "limit\n";
   }
+}
+
+//! How far models were apart, and advice.
+inline void PutEnd(std::ostream& out, const Report& report)
+{
   if (report.ranks.size() > 1 && report.measuresDeviation)
   {
     out << "replicas differed by at most " << Short(report.Deviation())
         << " before " << report.finalModel << " became everyone's\n";
   }
   if (report.PausedLong())
-    out << report::TooShort() << "\n";
+    out << TooShort() << "\n";
   if (report.WaitedLong())
   {
     out << "ranks waited long for the slowest one; "
         << "Sharing() = dasgd::Sharing::Dynamic lets fast ranks do more\n";
   }
+}
+
+} // namespace report
+
+DASGD_INLINE std::string Report::Advice() const
+{
+  if (reason != StopReason::NonFinite || smoothness <= 0 ||
+      !outsideTheorem.empty())
+    return "";
+  const double limit = StepLimit();
+  const std::string step = "step " + report::Short(stepSize);
+  if (stepSize <= limit)
+  {
+    return step + " keeps to " + report::Limit(*this) + "; look for points "
+        "that are not finite, or for a function that is steeper elsewhere";
+  }
+  // One digit, rounded down.
+  const double unit = std::pow(10, std::floor(std::log10(limit)));
+  return step + " exceeds " + report::Limit(*this) + "; try " +
+      report::Short(std::floor(limit / unit) * unit);
+}
+
+DASGD_INLINE std::ostream& operator<<(std::ostream& stream,
+                                      const Report& report)
+{
+  if (report.ranks.empty())
+    return stream << "No run to report on yet.\n";
+  std::ostringstream out;
+  report::PutRun(out, report);
+  report::PutSaved(out, report);
+  report::PutRanks(out, report);
+  report::PutExchange(out, report);
+  report::PutResponse(out, report);
+  report::PutStaleness(out, report);
+  report::PutStep(out, report);
+  report::PutEnd(out, report);
   return stream << out.str();
 }
 

@@ -8,8 +8,8 @@
 #ifndef DASGD_RUN_GRADIENT_SOURCE_HPP
 #define DASGD_RUN_GRADIENT_SOURCE_HPP
 
-#include "../core/manifest.hpp"
-#include "../core/work.hpp"
+#include "../staleness/manifest.hpp"
+#include "work.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +28,8 @@ struct StepScale
 /**
  * All that belongs to the user: function, update policy and callbacks.  So that
  * algorithms are compiled once, whatever those are, they reach them through
- * this interface; a gradient costs about ten virtual calls.  FunctionSource is the
- * production one.
+ * this interface; a gradient costs about ten virtual calls.  FunctionSource is
+ * the production one.
  *
  * Everything here may throw.  Functions that return bool and are not described
  * otherwise return true to ask for a stop.
@@ -114,7 +114,7 @@ class GradientSource
   virtual void BetweenSteps() = 0;
 
   //! This rank waits for others.
-  virtual void Rest() { }
+  virtual void Idle() { }
 
   //! The signal that asks this rank to stop, or 0.
   virtual int Signal() = 0;

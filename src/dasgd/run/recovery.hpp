@@ -28,8 +28,8 @@ struct Survivor
   //! Points that it holds, and how often it has shuffled them.
   std::uint64_t held = 0;
   std::uint64_t shuffles = 0;
-  //! Was it on its way over a board, so that its model has a part of some updates
-  //! only?
+  //! Was it on its way over a board, so that its model has a part of some
+  //! updates only?
   std::uint64_t torn = 0;
 
   //! As it is sent.

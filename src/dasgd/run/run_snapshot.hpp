@@ -10,7 +10,7 @@
 #define DASGD_RUN_RUN_SNAPSHOT_HPP
 
 #include "../core/fact.hpp"
-#include "../core/progress.hpp"
+#include "progress.hpp"
 #include "../core/random.hpp"
 
 namespace dasgd {

@@ -62,7 +62,7 @@ class RunState
 
   //! The next batch; call only if HasWork().
   const Batch& NextBatch() { return batch = work.Next(progress.Points()); }
-  //! The last one.
+  //! The batch that NextBatch() returned last.
   const Batch& LastBatch() const { return batch; }
 
   //! The gradient of the last batch is there: what others are told of it.
@@ -184,7 +184,7 @@ class RunState
 
   //! This rank's own request to stop, or null.
   const Fact* Verdict() const { return wantsStop ? &verdict : nullptr; }
-  //! Is it more than a callback's?
+  //! Is the verdict this rank's own, not only what a callback asked for?
   bool Judged() const { return judged; }
 
   //! The run as it is between two updates.

@@ -9,8 +9,8 @@
 #define DASGD_TRANSPORT_MPI_BOARD_HPP
 
 #include "../core/config.hpp"
-#include "backoff.hpp"
-#include "mpi_communicator.hpp"
+#include "../mpi/backoff.hpp"
+#include "../mpi/mpi_communicator.hpp"
 #include "shared_memory.hpp"
 
 #include <chrono>
@@ -54,7 +54,8 @@ class MpiBoardWait
       comm(comm), crowded(crowded), name(name) { }
 
   //! A gradient begins.  Ranks that share cores take turns after each:
-  //! otherwise they would take turns of many, all computed on the same old model.
+  //! otherwise they would take turns of many, all computed on the same old
+  //! model.
   void Glance()
   {
     backoff.Reset();
@@ -78,8 +79,8 @@ class MpiBoardWait
   }
 
   /**
-   * It is not this rank's turn yet.  Whoever is at the chunk needs microseconds,
-   * unless it has lost its core.
+   * It is not this rank's turn yet.  Whoever is at the chunk needs
+   * microseconds, unless it has lost its core.
    *
    * @param pass Knows who that is; see BoardPass.
    */
@@ -98,7 +99,7 @@ class MpiBoardWait
   }
 
   //! There is nothing to do.
-  void Rest()
+  void Idle()
   {
     backoff.Wait();
     LookForDeaths();

@@ -11,7 +11,7 @@
 #include "../core/config.hpp"
 #include "../wire/buffer.hpp"
 #include "frame_ring.hpp"
-#include "mpi_error.hpp"
+#include "../mpi/mpi_error.hpp"
 #include "shared_memory.hpp"
 
 #include <algorithm>
@@ -35,10 +35,11 @@ struct MpiLink
   static constexpr size_t smallBytes = size_t(1) << 15;
 
   /**
-   * The most bytes of a message, if the longest frame has so many.  MPI delivers
-   * short messages at once; long ones are announced first, and a rank that
-   * computes answers a gradient later.  So a frame is sent in short messages,
-   * unless those were so many that to ask for all of them would take long.
+   * The most bytes of a message, if the longest frame has so many.  MPI
+   * delivers short messages at once; long ones are announced first, and a rank
+   * that computes answers a gradient later.  So a frame is sent in short
+   * messages, unless those were so many that to ask for all of them would take
+   * long.
    */
   static size_t MessageBytes(const size_t frameBytes)
   {
@@ -88,8 +89,8 @@ struct MpiLink
   /**
    * Send a frame; call only if there is room.  If its last message is sent in
    * synchronous mode, it completes once the receiver has matched it, and all
-   * before it.  That takes a message in return; of small frames, one in a window
-   * is enough to bound those that are under way.
+   * before it.  That takes a message in return; of small frames, one in a
+   * window is enough to bound those that are under way.
    */
   void Send(Slot& slot, const size_t bytes)
   {
@@ -169,8 +170,8 @@ struct MpiLink
   size_t next = 0;
   //! Sending: how many frames that were lent have been given back.
   std::uint64_t returned = 0;
-  //! Sending messages: how many frames were sent, and how many of them are known
-  //! to have been matched.
+  //! Sending messages: how many frames were sent, and how many of them are
+  //! known to have been matched.
   std::uint64_t sent = 0;
   std::uint64_t confirmed = 0;
 };

@@ -9,7 +9,7 @@
 #define DASGD_TRANSPORT_MPI_LINK_SPEED_HPP
 
 #include "../core/config.hpp"
-#include "mpi_communicator.hpp"
+#include "../mpi/mpi_communicator.hpp"
 
 #include <cstddef>
 #include <vector>

@@ -11,9 +11,9 @@
 
 #include "../core/config.hpp"
 #include "../wire/buffer.hpp"
-#include "backoff.hpp"
+#include "../mpi/backoff.hpp"
 #include "frame_ring.hpp"
-#include "mpi_communicator.hpp"
+#include "../mpi/mpi_communicator.hpp"
 #include "mpi_link.hpp"
 #include "shared_memory.hpp"
 
@@ -159,8 +159,8 @@ class MpiTransport
     ++link.underWay;
   }
 
-  //! Has every frame been taken, by its receiver or, of small ones, by MPI, which
-  //! delivers them as soon as this rank calls it again?
+  //! Has every frame been taken, by its receiver or, of small ones, by MPI,
+  //! which delivers them as soon as this rank calls it again?
   bool Delivered()
   {
     bool all = true;
@@ -201,7 +201,7 @@ class MpiTransport
     backoff.Wait();
   }
 
-  //! The same, but not for long.
+  //! Give others a moment, without sleeping.
   void Pause()
   {
     Progress();

@@ -100,8 +100,8 @@ class BufferPool
   }
 
   /**
-   * Have idle buffers in common with other pools of the same size: what one rank
-   * of a simulation has touched another one may use.
+   * Have idle buffers in common with other pools of the same size: what one
+   * rank of a simulation has touched another one may use.
    *
    * @param idle Must outlive this pool.
    */

@@ -61,7 +61,7 @@ class WireFormat
   std::string Name() const;
 
   //! What is wrong with it; empty if nothing is.
-  std::string Complaint() const;
+  std::string Validate() const;
 
  private:
   constexpr WireFormat(const Kind kind, const double fraction) :

@@ -59,7 +59,7 @@ DASGD_INLINE std::string WireFormat::Name() const
   }
 }
 
-DASGD_INLINE std::string WireFormat::Complaint() const
+DASGD_INLINE std::string WireFormat::Validate() const
 {
   if (kind != Kind::TopK || (fraction > 0 && fraction <= 1))
     return "";

@@ -10,7 +10,7 @@
 
 #include "../core/config.hpp"
 #include "../core/fact.hpp"
-#include "../core/manifest.hpp"
+#include "../staleness/manifest.hpp"
 #include "byte_archive.hpp"
 
 #include <cstddef>

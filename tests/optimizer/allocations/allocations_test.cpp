@@ -2,8 +2,8 @@
  * @file allocations_test.cpp
  *
  * Memory is taken at the start, not on the way; and what happens if rank 0
- * lacks some for a checkpoint.  A program of its own, since every allocation of the
- * process is counted, or fails on request.
+ * lacks some for a checkpoint.  A program of its own, since every allocation of
+ * the process is counted, or fails on request.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */

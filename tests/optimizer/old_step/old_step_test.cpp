@@ -1,9 +1,9 @@
 /**
  * @file old_step_test.cpp
  *
- * A program that asks ensmallen for steps that are not divided by the batch size
- * gets them from dasgd, too.  This is a program of its own, since the macro
- * must be the same in all of its files.
+ * A program that asks ensmallen for steps that are not divided by the batch
+ * size gets them from dasgd, too.  This is a program of its own, since the
+ * macro must be the same in all of its files.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */

@@ -8,7 +8,7 @@
 #include <data/file_claims.hpp>
 #include <data/load.hpp>
 #include <terminal/params.hpp>
-#include <dasgd/core/whole_file.hpp>
+#include <dasgd/files/whole_file.hpp>
 #include <ranks/rank_output.hpp>
 
 #include <algorithm>
