@@ -60,12 +60,12 @@ BINDING_LONG_DESC(
     "Training data is read from " + PRINT_PARAM_STRING("training_file") +
     ", and what the model should make of it from " +
     PRINT_PARAM_STRING("labels_file") + " or the last column.  Files may be "
-    "NumPy's .npy and .npz, CSV, TSV, ARFF, Armadillo binaries, or IDX files as "
-    "MNIST and Fashion-MNIST have them, also compressed; pixels of IDX files "
-    "are scaled to the range 0 to 1.  In an .npz file arrays have the names of "
-    "the model's inputs, and what the model should give is called labels, "
-    "targets or y.  With " + PRINT_PARAM_STRING("text") + " files are texts, "
-    "and the model predicts the next byte after each."
+    "NumPy's .npy and .npz, CSV, TSV, ARFF, Armadillo binaries, or IDX files "
+    "as MNIST and Fashion-MNIST have them, also compressed; pixels of IDX "
+    "files are scaled to the range 0 to 1.  In an .npz file arrays have the "
+    "names of the model's inputs, and what the model should give is called "
+    "labels, targets or y.  With " + PRINT_PARAM_STRING("text") + " files are "
+    "texts, and the model predicts the next byte after each."
     "\n\n"
     "With " + PRINT_PARAM_STRING("test_file") + " and what it should give, the "
     "loss on it is printed, and the accuracy, the perplexity or R^2; with " +
@@ -98,8 +98,8 @@ PARAM_INT_IN("ignore_index", "Class that stands for nothing: where it is, the "
     "cross entropy takes no notice.", "", -100);
 PARAM_STRING_IN("model_output", "The output to use, if the model has several.",
     "", "");
-PARAM_STRING_IN("training_file", "Training data: .npy, .npz, CSV with one point "
-    "per line, IDX, or text.", "t", "");
+PARAM_STRING_IN("training_file", "Training data: .npy, .npz, CSV with one "
+    "point per line, IDX, or text.", "t", "");
 PARAM_STRING_IN("labels_file", "What the model should give for the training "
     "data: classes from 0, or numbers.", "l", "");
 PARAM_STRING_IN("test_file", "Points to use the model on.", "T", "");

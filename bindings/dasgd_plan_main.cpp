@@ -53,13 +53,13 @@ BINDING_LONG_DESC(
     "all-reduce after each gradient, and one recommendation, marked with a "
     "star in the table."
     "\n\n"
-    "Stale gradients make shorter steps, so the speed-up is not all: the column "
-    "'worth' is the speed-up times 3 / (1 + S_avg) where that is below 1, as "
-    "for --staleness_damping of the programs that train, or 6 / (1 + S_avg) "
-    "with " + PRINT_PARAM_STRING("update") + " momentum or adam.  Recommended "
-    "are the fewest ranks that are worth nearly as much as any, over a network "
-    "that is not full; and one rank if an epoch takes it less than 10 ms."
-    "\n\n"
+    "Stale gradients make shorter steps, so the speed-up is not all: the "
+    "column 'worth' is the speed-up times 3 / (1 + S_avg) where that is below "
+    "1, as for --staleness_damping of the programs that train, or 6 / (1 + "
+    "S_avg) with " + PRINT_PARAM_STRING("update") + " momentum or adam.  "
+    "Recommended are the fewest ranks that are worth nearly as much as any, "
+    "over a network that is not full; and one rank if an epoch takes it less "
+    "than 10 ms.\n\n"
     "Without options on machines, ranks have the cores of this machine, and "
     "beyond these, other machines like it."
     "\n\n"
@@ -101,8 +101,9 @@ PARAM_INT_IN("parameters", "Number of parameters of a model, instead of a "
     "problem.", "", 0);
 PARAM_DOUBLE_IN("gradient_seconds", "Seconds that a gradient takes; 0 measures "
     "it.", "", 0.0);
-PARAM_DOUBLE_IN("gradient_spread", "By which part the time of a gradient varies "
-    "by chance, up and down; 0 measures it, or stands for 0.02.", "", 0.0);
+PARAM_DOUBLE_IN("gradient_spread", "By which part the time of a gradient "
+    "varies by chance, up and down; 0 measures it, or stands for 0.02.", "",
+    0.0);
 PARAM_INT_IN("min_ranks", "The smallest number of ranks to plan, besides 1.",
     "", 2);
 PARAM_INT_IN("max_ranks", "The largest number of ranks to plan; up to 4096.",
@@ -404,7 +405,8 @@ static void LearnAll(util::Params& params,
                      planning::Findings& findings)
 {
   planning::LearnSettings learn;
-  learn.task = [&]() { return study::MakeTask(settings.problem, layers, data); };
+  learn.task = [&]()
+  { return study::MakeTask(settings.problem, layers, data); };
   learn.test = &data.test;
   learn.model = settings.model;
   learn.cluster = settings.cluster;

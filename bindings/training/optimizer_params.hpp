@@ -65,9 +65,9 @@ PARAM_FLAG("elastic", "Continue with more or fewer processes when --hostfile, "
     "dies; needs --checkpoint_file.", "");
 PARAM_STRING_IN("ranks_file", "With --elastic: file that holds the number of "
     "processes to train with.", "", "");
-PARAM_STRING_IN("ranks_command", "With --elastic: shell command that prints the "
-    "number of processes, or machines as in --hostfile; it is run again every "
-    "few seconds.", "", "");
+PARAM_STRING_IN("ranks_command", "With --elastic: shell command that prints "
+    "the number of processes, or machines as in --hostfile; it is run again "
+    "every few seconds.", "", "");
 PARAM_INT_IN("min_ranks", "With --elastic: wait while there are fewer "
     "processes to train with.", "", 1);
 PARAM_INT_IN("max_ranks", "With --elastic: train with at most so many "
