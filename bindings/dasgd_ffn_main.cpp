@@ -94,7 +94,8 @@ PARAM_MATRIX_OUT("probabilities",
     "p");
 
 //! A new network with random weights, as the parameters describe it.
-static Network* MakeNetwork(util::Params& params, const dasgd::ffn::Shape& shape)
+static Network* MakeNetwork(util::Params& params,
+                            const dasgd::ffn::Shape& shape)
 {
   const std::string name = params.Has("layers_file") ? "layers_file" : "layers";
   std::string text = params.Get<std::string>(name);
@@ -188,8 +189,8 @@ class NetworkClassifier : public dasgd::cli::Classifier
     const std::string first = dasgd::ffn::FirstLayer(*network);
     if (params.Has("standardize") && first != "Linear")
     {
-      throw std::invalid_argument(PRINT_PARAM_STRING("standardize") + " needs a "
-          "network whose first layer is 'linear', but it is '" + first +
+      throw std::invalid_argument(PRINT_PARAM_STRING("standardize") + " needs "
+          "a network whose first layer is 'linear', but it is '" + first +
           "'; leave it out, and use " + PRINT_PARAM_STRING("scale") +
           " or 'batchnorm'!");
     }

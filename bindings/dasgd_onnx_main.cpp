@@ -41,15 +41,11 @@ BINDING_SHORT_DESC(
 BINDING_LONG_DESC(
     "Trains a model that another framework has exported as an ONNX file, on "
     "several processes at once, without a parameter server.  Gradients are "
-    "computed by ONNX Runtime, with one thread for each process.  "
-    "Each process computes gradients on its part of the points, sends them to "
-    "the others without waiting, and applies everybody's; all end with the "
-    "same model.  Start processes with " + PRINT_PARAM_STRING("ranks") +
-    ", or run the program under mpirun; otherwise it is plain SGD."
-    "\n\n" +
-    PRINT_PARAM_STRING("model_file") + " is the model.  The first dimension of "
-    "its inputs and of its output is the batch.  Export it in training mode, or "
-    "an exporter may leave Dropout and BatchNormalization out.  " +
+    "computed by ONNX Runtime, with one thread for each process.  " +
+    ProcessesText() + PRINT_PARAM_STRING("model_file") + " is the model.  The "
+    "first dimension of its inputs and of its output is the batch.  Export it "
+    "in training mode, or an exporter may leave Dropout and BatchNormalization "
+    "out.  " +
     PRINT_PARAM_STRING("check") + " says, without any data, what would be "
     "trained and what is in the way.  " + PRINT_PARAM_STRING("freeze") +
     " names initializers that are not trained."
@@ -64,12 +60,12 @@ BINDING_LONG_DESC(
     "Training data is read from " + PRINT_PARAM_STRING("training_file") +
     ", and what the model should make of it from " +
     PRINT_PARAM_STRING("labels_file") + " or the last column.  Files may be "
-    "NumPy's .npy and .npz, CSV, TSV, ARFF, Armadillo binaries, or IDX files as "
-    "MNIST and Fashion-MNIST have them, also compressed; pixels of IDX files "
-    "are scaled to the range 0 to 1.  In an .npz file arrays have the names of "
-    "the model's inputs, and what the model should give is called labels, "
-    "targets or y.  With " + PRINT_PARAM_STRING("text") + " files are texts, "
-    "and the model predicts the next byte after each."
+    "NumPy's .npy and .npz, CSV, TSV, ARFF, Armadillo binaries, or IDX files "
+    "as MNIST and Fashion-MNIST have them, also compressed; pixels of IDX "
+    "files are scaled to the range 0 to 1.  In an .npz file arrays have the "
+    "names of the model's inputs, and what the model should give is called "
+    "labels, targets or y.  With " + PRINT_PARAM_STRING("text") + " files are "
+    "texts, and the model predicts the next byte after each."
     "\n\n"
     "With " + PRINT_PARAM_STRING("test_file") + " and what it should give, the "
     "loss on it is printed, and the accuracy, the perplexity or R^2; with " +
@@ -102,8 +98,8 @@ PARAM_INT_IN("ignore_index", "Class that stands for nothing: where it is, the "
     "cross entropy takes no notice.", "", -100);
 PARAM_STRING_IN("model_output", "The output to use, if the model has several.",
     "", "");
-PARAM_STRING_IN("training_file", "Training data: .npy, .npz, CSV with one point "
-    "per line, IDX, or text.", "t", "");
+PARAM_STRING_IN("training_file", "Training data: .npy, .npz, CSV with one "
+    "point per line, IDX, or text.", "t", "");
 PARAM_STRING_IN("labels_file", "What the model should give for the training "
     "data: classes from 0, or numbers.", "l", "");
 PARAM_STRING_IN("test_file", "Points to use the model on.", "T", "");
@@ -239,17 +235,184 @@ struct Tested
   dasgd::cli::Tags tags;
 };
 
-//! Predict test points.
-static Tested Test(util::Params& params,
-                   Function& function,
-                   const arma::fmat& weights,
-                   const DataSet& test,
-                   const OnnxLoss loss)
+//! Print how many predictions are right; false if points have labels that are
+//! ignored, which have no place in a table.
+static bool PrintConfusion(const arma::Row<size_t>& predictions,
+                           const dasgd::OnnxArray& targets,
+                           const size_t classes)
+{
+  arma::Row<size_t> labels(predictions.n_elem);
+  bool all = true;
+  std::visit([&](const auto& values)
+  {
+    for (size_t i = 0; i < labels.n_elem; ++i)
+    {
+      all = all && values[i] >= 0;
+      labels[i] = size_t(values[i]);
+    }
+  }, targets.values);
+  if (all)
+  {
+    std::cout << dasgd::cli::ConfusionText(predictions, labels,
+        dasgd::cli::FirstNumbers(classes));
+  }
+  return all;
+}
+
+//! A model with the data that options name.
+class OnnxRun
+{
+ public:
+  OnnxRun(util::Params& params, const size_t seed) :
+      params(params),
+      seed(seed),
+      trains(params.Has("training_file")),
+      tests(params.Has("test_file")),
+      loss(Loss(params)),
+      options(Options(params, seed))
+  { }
+
+  //! All that may be wrong on one rank only is found before any goes on.
+  void Load();
+
+  void Train();
+
+  //! Test and save what was trained, on the rank that writes.
+  void Finish();
+
+ private:
+  DataSet Read(const std::string& points,
+               const std::string& labels,
+               const bool training) const;
+  DataSet ReadTest() const
+  { return Read("test_file", "test_labels_file", false); }
+
+  //! Is there anything to compare outputs for test points with?
+  bool Scored() const
+  {
+    return !test.Empty() && (test.targets.Points() > 0 ||
+        loss == OnnxLoss::Model);
+  }
+
+  std::string TestText(const dasgd::OnnxScore& score) const
+  {
+    return "test " + dasgd::onnx_program::ScoreText(score,
+        loss == OnnxLoss::CrossEntropy && OfTokens(test.targets));
+  }
+
+  //! Print how well training and test points are predicted after an epoch.
+  void PrintEpoch(const arma::fmat& weights,
+                  const size_t epoch,
+                  const double mean);
+
+  //! Predict test points.
+  Tested Test();
+
+  util::Params& params;
+  size_t seed;
+  bool trains;
+  bool tests;
+  OnnxLoss loss;
+  dasgd::OnnxOptions options;
+  //! Bytes that make a point of a text; 0 if files are no texts.
+  size_t textLength = 0;
+  DataSet test;
+  std::unique_ptr<Function> function;
+  arma::fmat iterate;
+  dasgd::cli::Tags tags;
+  dasgd::cli::Trained trained;
+};
+
+DataSet OnnxRun::Read(const std::string& points,
+                      const std::string& labels,
+                      const bool training) const
+{
+  dasgd::onnx_program::DataOptions how;
+  how.classes = loss == OnnxLoss::CrossEntropy;
+  how.scale = params.Get<double>("scale");
+  how.textLength = textLength;
+  how.targeted = training && loss != OnnxLoss::Model;
+  how.sharded = training && params.Has("sharded");
+  return dasgd::onnx_program::ReadData(params.Get<std::string>(points),
+      params.Get<std::string>(labels), PRINT_PARAM_STRING(points),
+      PRINT_PARAM_STRING(labels), how);
+}
+
+void OnnxRun::Load()
+{
+  const std::string file = params.Get<std::string>("model_file");
+  if (params.Has("text"))
+    textLength = TextLength(params, options);
+  // Only rank 0 looks at test data.
+  if (tests && dasgd::cli::Rank() == 0)
+    test = ReadTest();
+  DataSet train = trains ? Read("training_file", "labels_file", true) : test;
+  if (trains)
+    tags = DataTags(params, train);
+  if (!train.Empty())
+  {
+    function = std::make_unique<Function>(file, std::move(train.inputs),
+        std::move(train.targets), loss, options);
+    iterate = function->GetInitialPoint();
+    dasgd::cli::Append(tags, dasgd::cli::ModelTag(iterate));
+  }
+  if (function && dasgd::cli::Rank() == 0)
+  {
+    for (const std::string& name : function->Unmatched())
+    {
+      mlpack::Log::Warn << PRINT_PARAM_STRING("freeze") << ": no initializer "
+          << "is called '" << name << "'; " << PRINT_PARAM_STRING("check")
+          << " lists those that are trained." << std::endl;
+    }
+  }
+  // What is wrong with test data shows before training, too.
+  if (Scored())
+    function->Score(iterate, test.inputs, test.targets);
+}
+
+void OnnxRun::PrintEpoch(const arma::fmat& weights,
+                         const size_t epoch,
+                         const double mean)
+{
+  std::cout << "epoch " << epoch << ": training loss "
+      << dasgd::onnx_program::Short(mean);
+  if (Scored())
+  {
+    // Those of this rank lag behind what others have done.
+    const size_t batch = size_t(params.Get<int>("batch_size"));
+    arma::fmat gradient;
+    if (dasgd::cli::Ranks() > 1)
+    {
+      dasgd::RenewStatistics(*function, weights, gradient, batch, epoch,
+          function->NumFunctions() / batch / 10);
+    }
+    std::cout << "; " << TestText(function->Score(weights, test.inputs,
+        test.targets));
+  }
+  std::cout << std::endl;
+}
+
+void OnnxRun::Train()
+{
+  std::cout << dasgd::onnx_program::NodeTable(function->Nodes()) << std::endl;
+  const bool lines = params.Get<int>("epochs") > 0;
+  dasgd::onnx_program::Objective objective(*function,
+      [&](const arma::fmat& weights, const size_t epoch, const double mean)
+  {
+    if (lines)
+      PrintEpoch(weights, epoch, mean);
+  });
+  const dasgd::onnx_program::FlushDenormals flush;
+  trained = dasgd::cli::Train(params, function->NumFunctions(), seed,
+      dasgd::cli::Batch::Sum, tags, [&](dasgd::cli::Captured optimizer)
+      { optimizer.Optimize(objective, iterate); });
+}
+
+Tested OnnxRun::Test()
 {
   Tested tested;
-  const bool scored = test.targets.Points() > 0 || loss == OnnxLoss::Model;
   const bool single = loss == OnnxLoss::CrossEntropy &&
-      function.OutputDims().size() == 1;
+      function->OutputDims().size() == 1;
   if (params.Has("predictions") && !single)
   {
     throw std::invalid_argument(PRINT_PARAM_STRING("predictions") + " is for "
@@ -259,16 +422,16 @@ static Tested Test(util::Params& params,
   arma::fmat output;
   arma::Row<size_t> predictions;
   if (single || params.Has("outputs"))
-    function.Predict(weights, test.inputs, output);
+    function->Predict(iterate, test.inputs, output);
   if (single)
   {
     predictions.set_size(output.n_cols);
     for (size_t i = 0; i < output.n_cols; ++i)
       predictions[i] = output.col(i).index_max();
   }
-  if (scored)
+  if (Scored())
   {
-    const dasgd::OnnxScore score = function.Score(weights, test.inputs,
+    const dasgd::OnnxScore score = function->Score(iterate, test.inputs,
         test.targets);
     using dasgd::report::JsonNumber;
     tested.tags.emplace_back("test_loss", JsonNumber(score.loss));
@@ -276,35 +439,9 @@ static Tested Test(util::Params& params,
       tested.accuracy = score.value;
     else if (!score.name.empty())
       tested.tags.emplace_back("test_r2", JsonNumber(score.value));
-    if (single)
-    {
-      arma::Row<size_t> labels(predictions.n_elem);
-      bool all = true;
-      std::visit([&](const auto& classes)
-      {
-        for (size_t i = 0; i < labels.n_elem; ++i)
-        {
-          // Those that are ignored have no place in a table.
-          all = all && classes[i] >= 0;
-          labels[i] = size_t(classes[i]);
-        }
-      }, test.targets.values);
-      if (!all)
-      {
-        std::cout << "test " << dasgd::onnx_program::ScoreText(score, false)
-            << '\n';
-      }
-      else
-      {
-        std::cout << dasgd::cli::ConfusionText(predictions, labels,
-            dasgd::cli::FirstNumbers(function.OutputSize()));
-      }
-    }
-    else
-    {
-      std::cout << "test " << dasgd::onnx_program::ScoreText(score,
-          loss == OnnxLoss::CrossEntropy && OfTokens(test.targets)) << '\n';
-    }
+    if (!single || !PrintConfusion(predictions, test.targets,
+        function->OutputSize()))
+      std::cout << TestText(score) << '\n';
     std::cout << std::flush;
   }
   if (params.Has("predictions"))
@@ -317,6 +454,21 @@ static Tested Test(util::Params& params,
   return tested;
 }
 
+void OnnxRun::Finish()
+{
+  // In place of rank 0.
+  if (tests && test.Empty())
+    test = ReadTest();
+  Tested tested;
+  if (tests)
+    tested = Test();
+  if (!trains)
+    return;
+  if (params.Has("output_model_file"))
+    function->Save(params.Get<std::string>("output_model_file"), iterate);
+  dasgd::cli::SaveReports(params, trained, tested.accuracy, tested.tags);
+}
+
 void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
 {
   if (params.Has("check"))
@@ -325,124 +477,20 @@ void BINDING_FUNCTION(util::Params& params, util::Timers& timers)
     return;
   }
   dasgd::cli::CheckTraining(params);
-  const bool trains = params.Has("training_file");
-  const bool tests = params.Has("test_file");
   CheckOptions(params);
-  const OnnxLoss loss = Loss(params);
-  const size_t seed = dasgd::cli::Seed(params);
-  const dasgd::OnnxOptions options = Options(params, seed);
-
-  dasgd::onnx_program::DataOptions reading;
-  reading.classes = loss == OnnxLoss::CrossEntropy;
-  reading.sharded = params.Has("sharded");
-  reading.scale = params.Get<double>("scale");
-  const auto read = [&](const std::string& points, const std::string& labels,
-                        const bool training)
-  {
-    dasgd::onnx_program::DataOptions how = reading;
-    how.targeted = training && loss != OnnxLoss::Model;
-    how.sharded = training && reading.sharded;
-    return dasgd::onnx_program::ReadData(params.Get<std::string>(points),
-        params.Get<std::string>(labels), PRINT_PARAM_STRING(points),
-        PRINT_PARAM_STRING(labels), how);
-  };
-  const auto readTest = [&]()
-  { return read("test_file", "test_labels_file", false); };
-
-  // All that may be wrong on one rank only is found before any goes on.
-  DataSet test;
-  std::unique_ptr<Function> function;
-  dasgd::cli::Tags tags;
-  arma::fmat iterate;
+  OnnxRun run(params, dasgd::cli::Seed(params));
   timers.Start("loading_points");
-  dasgd::cli::OnAllRanks([&]()
-  {
-    const std::string file = params.Get<std::string>("model_file");
-    if (params.Has("text"))
-      reading.textLength = TextLength(params, options);
-    // Only rank 0 looks at test data.
-    if (tests && dasgd::cli::Rank() == 0)
-      test = readTest();
-    DataSet train = trains ? read("training_file", "labels_file", true) : test;
-    if (trains)
-      tags = DataTags(params, train);
-    if (!train.Empty())
-    {
-      function = std::make_unique<Function>(file, std::move(train.inputs),
-          std::move(train.targets), loss, options);
-      iterate = function->GetInitialPoint();
-      dasgd::cli::Append(tags, dasgd::cli::ModelTag(iterate));
-    }
-    if (function && dasgd::cli::Rank() == 0)
-    {
-      for (const std::string& name : function->Unmatched())
-      {
-        mlpack::Log::Warn << PRINT_PARAM_STRING("freeze") << ": no initializer "
-            << "is called '" << name << "'; " << PRINT_PARAM_STRING("check")
-            << " lists those that are trained." << std::endl;
-      }
-    }
-    // What is wrong with test data shows before training, too.
-    if (!test.Empty() && (test.targets.Points() > 0 || loss == OnnxLoss::Model))
-      function->Score(iterate, test.inputs, test.targets);
-  });
+  dasgd::cli::OnAllRanks([&]() { run.Load(); });
   timers.Stop("loading_points");
-
-  dasgd::cli::Trained trained;
-  if (trains)
+  if (params.Has("training_file"))
   {
-    std::cout << dasgd::onnx_program::NodeTable(function->Nodes())
-        << std::endl;
-    const bool lines = params.Get<int>("epochs") > 0;
-    dasgd::onnx_program::Objective objective(*function,
-        [&](const arma::fmat& weights, const size_t epoch, const double mean)
-    {
-      if (!lines)
-        return;
-      std::cout << "epoch " << epoch << ": training loss "
-          << dasgd::onnx_program::Short(mean);
-      if (test.targets.Points() > 0 || (loss == OnnxLoss::Model &&
-          !test.Empty()))
-      {
-        // Those of this rank lag behind what others have done.
-        const size_t batch = size_t(params.Get<int>("batch_size"));
-        arma::fmat gradient;
-        if (dasgd::cli::Ranks() > 1)
-        {
-          dasgd::RenewStatistics(*function, weights, gradient, batch, epoch,
-              function->NumFunctions() / batch / 10);
-        }
-        std::cout << "; test " << dasgd::onnx_program::ScoreText(
-            function->Score(weights, test.inputs, test.targets),
-            loss == OnnxLoss::CrossEntropy && OfTokens(test.targets));
-      }
-      std::cout << std::endl;
-    });
     timers.Start("onnx_optimization");
-    const dasgd::onnx_program::FlushDenormals flush;
-    trained = dasgd::cli::Train(params, function->NumFunctions(), seed,
-        dasgd::cli::Batch::Sum, tags, [&](dasgd::cli::Captured optimizer)
-        { optimizer.Optimize(objective, iterate); });
+    run.Train();
     timers.Stop("onnx_optimization");
   }
-
   dasgd::cli::OnAllRanks([&]()
   {
-    if (!dasgd::cli::Writes())
-      return;
-    // In place of rank 0.
-    if (tests && test.Empty())
-      test = readTest();
-    Tested tested;
-    if (tests)
-      tested = Test(params, *function, iterate, test, loss);
-    if (trains && params.Has("output_model_file"))
-    {
-      function->Save(params.Get<std::string>("output_model_file"), iterate);
-    }
-    if (trains)
-    {
-      dasgd::cli::SaveReports(params, trained, tested.accuracy, tested.tags);
-    }
+    if (dasgd::cli::Writes())
+      run.Finish();
   });
 }

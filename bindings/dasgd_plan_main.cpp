@@ -53,13 +53,13 @@ BINDING_LONG_DESC(
     "all-reduce after each gradient, and one recommendation, marked with a "
     "star in the table."
     "\n\n"
-    "Stale gradients make shorter steps, so the speed-up is not all: the column "
-    "'worth' is the speed-up times 3 / (1 + S_avg) where that is below 1, as "
-    "for --staleness_damping of the programs that train, or 6 / (1 + S_avg) "
-    "with " + PRINT_PARAM_STRING("update") + " momentum or adam.  Recommended "
-    "are the fewest ranks that are worth nearly as much as any, over a network "
-    "that is not full; and one rank if an epoch takes it less than 10 ms."
-    "\n\n"
+    "Stale gradients make shorter steps, so the speed-up is not all: the "
+    "column 'worth' is the speed-up times 3 / (1 + S_avg) where that is below "
+    "1, as for --staleness_damping of the programs that train, or 6 / (1 + "
+    "S_avg) with " + PRINT_PARAM_STRING("update") + " momentum or adam.  "
+    "Recommended are the fewest ranks that are worth nearly as much as any, "
+    "over a network that is not full; and one rank if an epoch takes it less "
+    "than 10 ms.\n\n"
     "Without options on machines, ranks have the cores of this machine, and "
     "beyond these, other machines like it."
     "\n\n"
@@ -101,8 +101,9 @@ PARAM_INT_IN("parameters", "Number of parameters of a model, instead of a "
     "problem.", "", 0);
 PARAM_DOUBLE_IN("gradient_seconds", "Seconds that a gradient takes; 0 measures "
     "it.", "", 0.0);
-PARAM_DOUBLE_IN("gradient_spread", "By which part the time of a gradient varies "
-    "by chance, up and down; 0 measures it, or stands for 0.02.", "", 0.0);
+PARAM_DOUBLE_IN("gradient_spread", "By which part the time of a gradient "
+    "varies by chance, up and down; 0 measures it, or stands for 0.02.", "",
+    0.0);
 PARAM_INT_IN("min_ranks", "The smallest number of ranks to plan, besides 1.",
     "", 2);
 PARAM_INT_IN("max_ranks", "The largest number of ranks to plan; up to 4096.",
@@ -192,6 +193,59 @@ static std::vector<std::string> TopologiesOf(util::Params& params)
   return topologies;
 }
 
+//! A model that is described by its size needs the time of a gradient, and is
+//! no problem of this program.
+static void CheckDescription(util::Params& params,
+                             const dasgd::PlanModel& model)
+{
+  if (model.elements == 0)
+    return;
+  if (model.gradientSeconds == 0)
+  {
+    throw std::invalid_argument(PRINT_PARAM_STRING("parameters") + " is given, "
+        "but not how long a gradient of such a model takes; give " +
+        PRINT_PARAM_STRING("gradient_seconds") + ", too!");
+  }
+  for (const std::string name : { "problem", "data", "training_file",
+      "layers", "learn" })
+  {
+    if (params.Has(name))
+    {
+      throw std::invalid_argument("Give only one of " +
+          PRINT_PARAM_STRING("parameters") + " and " +
+          PRINT_PARAM_STRING(name) + ", which is for problems that this "
+          "program computes gradients of!");
+    }
+  }
+}
+
+//! Outputs must be files that can be written, and none that are read.
+static void CheckOutputs(util::Params& params)
+{
+  for (const std::string name : { "report_file", "rows_file" })
+  {
+    const std::string path = params.Get<std::string>(name);
+    const std::string problem = path.empty() ? "" :
+        dasgd::WholeFile::Problem(path);
+    if (!problem.empty())
+    {
+      Refuse(name, path, "it cannot be written (" + problem + "); choose "
+          "another place");
+    }
+    for (const std::string input : { "training_file", "labels_file",
+        "test_file", "test_labels_file", "hostfile" })
+    {
+      if (!path.empty() && params.Has(input) && dasgd::cli::SameFile(path,
+          params.Get<std::string>(input)))
+      {
+        Refuse(name, path, "it is the same file as " +
+            PRINT_PARAM_STRING(input) + ", which would be overwritten");
+      }
+    }
+  }
+}
+
+//! Everything that was asked for.
 static Settings SettingsOf(util::Params& params)
 {
   Settings settings;
@@ -209,27 +263,7 @@ static Settings SettingsOf(util::Params& params)
   }
   if (spread > 0)
     settings.model.gradientSpread = spread;
-  const bool described = settings.model.elements > 0;
-  if (described && settings.model.gradientSeconds == 0)
-  {
-    throw std::invalid_argument(PRINT_PARAM_STRING("parameters") + " is given, "
-        "but not how long a gradient of such a model takes; give " +
-        PRINT_PARAM_STRING("gradient_seconds") + ", too!");
-  }
-  if (described)
-  {
-    for (const std::string name : { "problem", "data", "training_file",
-        "layers", "learn" })
-    {
-      if (params.Has(name))
-      {
-        throw std::invalid_argument("Give only one of " +
-            PRINT_PARAM_STRING("parameters") + " and " +
-            PRINT_PARAM_STRING(name) + ", which is for problems that this "
-            "program computes gradients of!");
-      }
-    }
-  }
+  CheckDescription(params, settings.model);
   try
   {
     settings.model.wireFormat = dasgd::WireFormat(params.Get<std::string>(
@@ -256,27 +290,7 @@ static Settings SettingsOf(util::Params& params)
     }
     settings.steps.push_back(step);
   }
-  for (const std::string name : { "report_file", "rows_file" })
-  {
-    const std::string path = params.Get<std::string>(name);
-    const std::string problem = path.empty() ? "" :
-        dasgd::WholeFile::Problem(path);
-    if (!problem.empty())
-    {
-      Refuse(name, path, "it cannot be written (" + problem + "); choose "
-          "another place");
-    }
-    for (const std::string input : { "training_file", "labels_file",
-        "test_file", "test_labels_file", "hostfile" })
-    {
-      if (!path.empty() && params.Has(input) && dasgd::cli::SameFile(path,
-          params.Get<std::string>(input)))
-      {
-        Refuse(name, path, "it is the same file as " +
-            PRINT_PARAM_STRING(input) + ", which would be overwritten");
-      }
-    }
-  }
+  CheckOutputs(params);
   return settings;
 }
 
@@ -391,7 +405,8 @@ static void LearnAll(util::Params& params,
                      planning::Findings& findings)
 {
   planning::LearnSettings learn;
-  learn.task = [&]() { return study::MakeTask(settings.problem, layers, data); };
+  learn.task = [&]()
+  { return study::MakeTask(settings.problem, layers, data); };
   learn.test = &data.test;
   learn.model = settings.model;
   learn.cluster = settings.cluster;

@@ -94,13 +94,14 @@ BINDING_LONG_DESC(
     PRINT_PARAM_STRING("step_sizes") + " once, on points held out for this, "
     "and those that are at most twice as slow as the best " +
     PRINT_PARAM_STRING("tuning_seeds") + " times in all; the lowest median "
-    "time to the target wins, or a shorter step that is at most a tenth slower.  "
-    "Where no step gets there in most of its tries, shorter ones are tried, and "
-    "it is said if none is found.  If the winner is the smallest or the largest "
-    "step size, the program tries smaller or larger ones, by factors of 2.  Unless "
-    + PRINT_PARAM_STRING("target_loss") + " is given, the target is the loss "
-    "that serial SGD with its best step size has after a quarter of its time, "
-    "or where it has made 99 % of its progress, whichever is easier."
+    "time to the target wins, or a shorter step that is at most a tenth "
+    "slower.  Where no step gets there in most of its tries, shorter ones are "
+    "tried, and it is said if none is found.  If the winner is the smallest or "
+    "the largest step size, the program tries smaller or larger ones, by "
+    "factors of 2.  Unless " + PRINT_PARAM_STRING("target_loss") + " is given, "
+    "the target is the loss that serial SGD with its best step size has after a "
+    "quarter of its time, or where it has made 99 % of its progress, whichever is "
+    "easier."
     "\n\n"
     "The result is the mean time to the target with its 95 % confidence "
     "interval, and the speed-up, which is the mean time of serial SGD divided "
@@ -111,8 +112,9 @@ BINDING_LONG_DESC(
     "programs do to the machine."
     "\n\n"
     "A run ends soon after the target or after " +
-    PRINT_PARAM_STRING("time_budget") + " seconds.  Losses are computed afterwards, from copies of the model, so "
-    "they cost no training time.  A run that diverges, fails or exceeds the " +
+    PRINT_PARAM_STRING("time_budget") + " seconds.  Losses are computed "
+    "afterwards, from copies of the model, so they cost no training time.  A "
+    "run that diverges, fails or exceeds the " +
     PRINT_PARAM_STRING("timeout") + " becomes a row of the table with the "
     "reason, and the study continues.  Ranks can be slowed down: '0:4' makes "
     "rank 0 take 4 times as long for each gradient."

@@ -11,18 +11,7 @@
 
 #include <string>
 
-//! What the descriptions of programs say of processes.
-inline std::string ProcessesText()
-{
-  return "Each process computes gradients on its part of the points, sends "
-      "them to the others without waiting, and applies everybody's; all end "
-      "with the same model.  Start processes with " +
-      PRINT_PARAM_STRING("ranks") + ", or run the program under mpirun; "
-      "otherwise it is plain SGD."
-      "\n\n";
-}
-
-//! What those of linear models say of labels.
+//! What the descriptions of linear models say of labels.
 inline std::string LabelsText()
 {
   return "Training data is given by " + PRINT_PARAM_STRING("training_file") +

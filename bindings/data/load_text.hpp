@@ -1,7 +1,8 @@
 /**
  * @file load_text.hpp
  *
- * Tables from texts and from arrays of NumPy, as long as there is memory for them.
+ * Tables from texts and from arrays of NumPy, as long as there is memory for
+ * them.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */

@@ -37,7 +37,8 @@ struct NpyArray
   std::string name;
   std::vector<size_t> sizes;
   //! The type of the file, if that is one of these, or one that holds all of
-  //! its values exactly: whole numbers of up to 16 bits are in single precision.
+  //! its values exactly: whole numbers of up to 16 bits are in single
+  //! precision.
   std::variant<arma::fmat, arma::mat, arma::Mat<arma::s64>> values;
 };
 

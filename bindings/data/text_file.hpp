@@ -118,7 +118,8 @@ class TextFile
       status = inflate(&stream, Z_NO_FLUSH);
       at += given - stream.avail_in;
       unpacked.resize(before + room - stream.avail_out);
-      if (status == Z_STREAM_END && at != end() && inflateReset(&stream) == Z_OK)
+      if (status == Z_STREAM_END && at != end() &&
+          inflateReset(&stream) == Z_OK)
         status = Z_OK;
     }
     inflateEnd(&stream);
@@ -138,9 +139,9 @@ class TextFile
 /**
  * Reads a table from a text.  The separator is found in the first line: a
  * semicolon, or else a comma, or else a tab, or else blanks.  Lines may end in
- * CR LF; empty lines, and lines before the first that begin with '#', are passed
- * over.  The first line is a header if it holds no number and the second does.
- * Values may be in quotes.
+ * CR LF; empty lines, and lines before the first that begin with '#', are
+ * passed over.  The first line is a header if it holds no number and the second
+ * does. Values may be in quotes.
  */
 class TextTable
 {
@@ -180,8 +181,8 @@ class TextTable
   /**
    * Read all values.
    *
-   * @param label The column of labels, which may mix words and numbers; if there
-   *     is none, anything else.
+   * @param label The column of labels, which may mix words and numbers; if
+   *     there is none, anything else.
    */
   Table Read(const size_t label = NoColumn,
              const Progress& progress = Progress()) const
@@ -355,7 +356,8 @@ class TextTable
   }
 
   //! All values of a line.
-  std::vector<std::string> Texts(const std::pair<const char*, const char*>& line)
+  std::vector<std::string> Texts(
+      const std::pair<const char*, const char*>& line)
       const
   {
     std::vector<std::string> texts;

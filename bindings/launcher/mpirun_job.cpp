@@ -132,8 +132,8 @@ int MpirunJob::Start()
   }
   SpawnSettings settings;
   settings.out = outs[1];
-  // mpirun takes Ctrl-C for an order to end its ranks at once; and in a group of
-  // its own it would be stopped if it read from the terminal.
+  // mpirun takes Ctrl-C for an order to end its ranks at once; and in a group
+  // of its own it would be stopped if it read from the terminal.
   settings.group = true;
   if (isatty(STDIN_FILENO))
     settings.in = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -156,8 +156,8 @@ class MpirunJob
   //! Has anything happened that mpirun may print about?
   bool trouble = false;
   int ended = 0;
-  //! The signal by which ranks were asked to end, and the one by which they have
-  //! ended their training.
+  //! The signal by which ranks were asked to end, and the one by which they
+  //! have ended their training.
   int interrupt = 0;
   int interrupted = 0;
   bool changes = false;

@@ -18,9 +18,10 @@ namespace dasgd {
 namespace onnx_program {
 
 /**
- * For this thread, as long as there is one of these.  What Adam keeps of weights
- * whose gradient is 0 halves every few steps.  In single precision it soon is
- * below the normal numbers, with which processors compute many times slower.
+ * For this thread, as long as there is one of these.  What Adam keeps of
+ * weights whose gradient is 0 halves every few steps.  In single precision it
+ * soon is below the normal numbers, with which processors compute many times
+ * slower.
  */
 class FlushDenormals
 {

@@ -1,8 +1,8 @@
 /**
  * @file simulated.hpp
  *
- * Ranks on virtual time that train one model of a task: what they share, and the
- * machine they are on.
+ * Ranks on virtual time that train one model of a task: what they share, and
+ * the machine they are on.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */

@@ -51,8 +51,8 @@ class Task
 };
 
 /**
- * The step size such that a step is along the mean gradient of a batch, whatever
- * the function and the installed ensmallen do.
+ * The step size such that a step is along the mean gradient of a batch,
+ * whatever the function and the installed ensmallen do.
  */
 inline double StepAlongMean(const Task& task,
                             const double step,

@@ -98,8 +98,8 @@ void HandleTermination(const std::string& checkpoint)
 
 TerminationNotice::TerminationNotice(const bool used)
 {
-  // A program that has started its ranks looks after them; and one that is alone
-  // ends at once.
+  // A program that has started its ranks looks after them; and one that is
+  // alone ends at once.
   if (used && Launched() && !JobChannel::Get().Connected())
     thread = std::thread([this]() { Watch(); });
 }

@@ -21,9 +21,9 @@ namespace cli {
 constexpr int ToBeResumed = 75;
 
 /**
- * From now on, before SIGTERM, SIGINT, SIGHUP or SIGUSR1 ends this process, it removes
- * incomplete files and reports the signal: to the program that started the
- * ranks, or else to the user.  Signals that are ignored stay so.
+ * From now on, before SIGTERM, SIGINT, SIGHUP or SIGUSR1 ends this process, it
+ * removes incomplete files and reports the signal: to the program that started
+ * the ranks, or else to the user.  Signals that are ignored stay so.
  */
 void HandleTermination();
 
@@ -31,10 +31,10 @@ void HandleTermination();
 void HandleTermination(const std::string& checkpoint);
 
 /**
- * While a training takes signals by itself, in ranks that were started by mpirun,
- * srun or the like: if it has not ended soon after one, since another rank has
- * died and the job is being ended, tell how to resume; and later, after SIGTERM,
- * end this rank.
+ * While a training takes signals by itself, in ranks that were started by
+ * mpirun, srun or the like: if it has not ended soon after one, since another
+ * rank has died and the job is being ended, tell how to resume; and later,
+ * after SIGTERM, end this rank.
  */
 class TerminationNotice
 {

@@ -73,8 +73,8 @@ struct Curve
     return errors;
   }
 
-  //! Value of a quantity where others, as losses, first meet the target, between
-  //! two copies on a straight line.
+  //! Value of a quantity where others, as losses, first meet the target,
+  //! between two copies on a straight line.
   static double Crossing(const std::vector<double>& values,
                          const std::vector<double>& quantity,
                          const double target)

@@ -44,8 +44,8 @@ Json Spread(const std::vector<double>& values)
   return { { "mean", Number(estimate.mean) }, { "sd", Number(estimate.sd) } };
 }
 
-//! A mean with its interval; none of both if it is not known, and no interval of
-//! what is a bound only.
+//! A mean with its interval; none of both if it is not known, and no interval
+//! of what is a bound only.
 Json Interval(const Estimate& estimate, const bool bound)
 {
   return { { "mean", Number(estimate.mean) },
@@ -217,10 +217,10 @@ class PageMaker
         "gradient in " + NumberText(1e3 * GradientSeconds(settings, results), 3)
         + " ms give or take " + NumberText(100 * SimulatedSpread, 3) + " %, "
         "between machines " + NumberText(simulation.bandwidth, 4) + " Mbit/s "
-        "and " + NumberText(1e6 * simulation.latency, 3) + " us for a message, to "
-        "apply an update " + NumberText(1e9 * SimulatedSecondsPerParameter, 3) +
-        " ns for each parameter; gradients and messages are real, seconds are "
-        "not";
+        "and " + NumberText(1e6 * simulation.latency, 3) + " us for a message, "
+        "to apply an update " +
+        NumberText(1e9 * SimulatedSecondsPerParameter, 3) + " ns for each "
+        "parameter; gradients and messages are real, seconds are not";
   }
 
   //! The same in a few words.
@@ -435,7 +435,8 @@ void SavePageOf(const std::vector<std::string>& folders,
     one.erase("groups");
     studies.push_back(one);
   }
-  Fill(file, { { "title", std::to_string(folders.size()) + (folders.size() == 1 ?
+  Fill(file, {
+      { "title", std::to_string(folders.size()) + (folders.size() == 1 ?
           " study" : " studies") },
       { "created", Today() }, { "studies", studies }, { "groups", groups } });
 }

@@ -17,8 +17,8 @@
 namespace dasgd {
 namespace study {
 
-//! By which part the time of a simulated gradient varies, what it takes to apply
-//! a parameter of an update, and to hand a message to the network.
+//! By which part the time of a simulated gradient varies, what it takes to
+//! apply a parameter of an update, and to hand a message to the network.
 constexpr double SimulatedSpread = 0.05;
 constexpr double SimulatedSecondsPerParameter = 1e-9;
 constexpr double SimulatedMessageSeconds = 20e-6;
@@ -91,7 +91,8 @@ inline bool FindsTarget(const Settings& settings)
 
 /**
  * Seconds that a run may take.  On virtual time that is not what it costs: so
- * that more ranks do not cost more, they get four times as many gradients as one.
+ * that more ranks do not cost more, they get four times as many gradients as
+ * one.
  */
 inline double BudgetOf(const Settings& settings, const size_t ranks)
 {

@@ -25,9 +25,10 @@ inline const std::vector<std::string>& Columns()
 {
   static const std::vector<std::string> columns = { "run", "phase", "algorithm",
       "ranks", "topology", "slow", "step_size", "seed", "status", "reason",
-      "target_loss", "target_accuracy", "time_to_target", "gradients_to_target", "judged_on",
-      "loss", "accuracy", "reference_losses", "reference_test_losses",
-      "seconds", "gradients", "gradients_per_second", "idle_share",
+      "target_loss", "target_accuracy", "time_to_target", "gradients_to_target",
+      "judged_on", "loss", "accuracy", "reference_losses",
+      "reference_test_losses", "seconds", "gradients",
+      "gradients_per_second", "idle_share",
       "bytes_per_gradient", "staleness_mean", "staleness_max",
       "staleness_histogram", "probe_share", "oversubscribed",
       "other_load", "curve",

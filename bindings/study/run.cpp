@@ -233,7 +233,8 @@ class ThreadWatch
   double batch;
 };
 
-//! ens::ParallelSGD; all points are visited once between two evaluations of all.
+//! ens::ParallelSGD; all points are visited once between two evaluations of
+//! all.
 void TrainInThreads(Context& context,
                     Slowed& function,
                     arma::mat& iterate,
@@ -589,8 +590,8 @@ void WarmUp(const Context& context,
     separable.EvaluateWithGradient(iterate, 0, gradient, batch);
 }
 
-//! What separate processes computed together.  Each has its own clock: they need
-//! not end together.
+//! What separate processes computed together.  Each has its own clock: they
+//! need not end together.
 void SetLimit(Entries& result, const Watch& watch)
 {
   double rate = double(watch.Steps()) / watch.Last();

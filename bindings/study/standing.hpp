@@ -39,8 +39,8 @@ inline Load LoadOf(const Results& results)
 //! "0.55 of 2 cores busy on average, 1.5 at most".
 inline std::string LoadText(const Load& load, const size_t cores)
 {
-  return NumberText(load.mean, 2) + " of " + Counted(cores, "core") + " busy on "
-      "average, " + NumberText(load.most, 2) + " at most";
+  return NumberText(load.mean, 2) + " of " + Counted(cores, "core") + " busy "
+      "on average, " + NumberText(load.most, 2) + " at most";
 }
 
 //! What a reader should know of them; mostly nothing.

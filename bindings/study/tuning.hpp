@@ -67,8 +67,8 @@ inline std::vector<Cell> LimitCells(const Settings& settings)
 inline Entries LimitKey(const Settings& settings, const Cell& cell)
 { return KeyOf(cell, "limit", settings.steps.front(), settings.seed); }
 
-//! Gradients per second that such processes computed; not a number if that is not
-//! known.
+//! Gradients per second that such processes computed; not a number if that is
+//! not known.
 inline double LimitRate(const Settings& settings,
                         const Results& results,
                         const Cell& cell)
@@ -351,12 +351,12 @@ inline size_t BelowRace(const std::vector<double>& grid,
  *
  * Every step of the grid is tried once.  Those that are not more than twice as
  * slow as the best are tried with the other seeds, too, and the least median
- * time wins, or that of a shorter step within a tenth of it; a try that does not reach the target counts as endless.  If the
- * winner is the smallest or the largest of the grid, the grid grows there, by
- * a factor of 2, and the race goes on.  If no step of the race reaches the
- * target in most of its tries, the next shorter one joins it, and others after
- * it until two are no better: a long step may have the least loss and still stay
- * above the target.
+ * time wins, or that of a shorter step within a tenth of it; a try that does
+ * not reach the target counts as endless.  If the winner is the smallest or the
+ * largest of the grid, the grid grows there, by a factor of 2, and the race
+ * goes on.  If no step of the race reaches the target in most of its tries, the
+ * next shorter one joins it, and others after it until two are no better: a
+ * long step may have the least loss and still stay above the target.
  */
 inline Tuning Tune(const Settings& settings,
                    const Results& results,

@@ -38,8 +38,8 @@ struct TellsApplied<OptimizerType, std::void_t<decltype(
 /**
  * The one callback of all runs.  Losses of the copies are computed after the
  * run.  While it runs there are probes on a few points each, which take no more
- * than a small part of the time: if the mean of the last ones is below the target,
- * and the loss on all points is, too, the run is over.
+ * than a small part of the time: if the mean of the last ones is below the
+ * target, and the loss on all points is, too, the run is over.
  */
 class Watch
 {

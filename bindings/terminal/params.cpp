@@ -10,18 +10,27 @@
 namespace dasgd {
 namespace cli {
 
+std::string OptionName(const mlpack::util::ParamData& data)
+{
+  // Everything but these types is in a file, in either front end.
+  const bool plain = data.cppType == "bool" || data.cppType == "int" ||
+      data.cppType == "double" || data.cppType == "std::string" ||
+      data.cppType.rfind("std::vector", 0) == 0;
+  return data.name + (plain ? "" : "_file");
+}
+
+std::string OptionText(const mlpack::util::ParamData& data)
+{
+  return "'--" + OptionName(data) + (data.alias == '\0' ? "" : " (-" +
+      std::string(1, data.alias) + ")") + "'";
+}
+
 std::string OptionText(mlpack::util::Params& params, const std::string& name)
 {
   const auto found = params.Parameters().find(name);
   if (found == params.Parameters().end())
     throw std::logic_error("there is no parameter '" + name + "'");
-  const mlpack::util::ParamData& data = found->second;
-  // Everything but these types is in a file, in either front end.
-  const bool plain = data.cppType == "bool" || data.cppType == "int" ||
-      data.cppType == "double" || data.cppType == "std::string" ||
-      data.cppType.rfind("std::vector", 0) == 0;
-  return "'--" + name + (plain ? "" : "_file") + (data.alias == '\0' ? "" :
-      " (-" + std::string(1, data.alias) + ")") + "'";
+  return OptionText(found->second);
 }
 
 std::string OutputText(const std::string& path, const std::string& option)

@@ -14,13 +14,17 @@
 #include <string>
 #include <vector>
 
-namespace mlpack { namespace util { class Params; } }
+namespace mlpack { namespace util { class Params; struct ParamData; } }
 
 namespace dasgd {
 namespace cli {
 
+//! The name of a parameter on the command line, without the dashes.
+std::string OptionName(const mlpack::util::ParamData& data);
+
 //! A parameter as PRINT_PARAM_STRING() prints it, '--training_file (-t)', but
 //! in code that does not know the name of the binding.
+std::string OptionText(const mlpack::util::ParamData& data);
 std::string OptionText(mlpack::util::Params& params, const std::string& name);
 
 //! The output of an option, for messages.

@@ -110,8 +110,8 @@ Dataset TestData(mlpack::util::Params& params,
 }
 
 /**
- * With labels of the test points, print how many predictions are right; and hand
- * predictions to the file that is asked for.
+ * With labels of the test points, print how many predictions are right; and
+ * hand predictions to the file that is asked for.
  *
  * @param classes What the model may predict.
  * @return The part that is right, from 0 to 1; not a number without labels.
@@ -135,9 +135,12 @@ double Predicted(mlpack::util::Params& params,
           << "trained with, and count as errors." << std::endl;
     }
     std::vector<std::string> words = names.classes;
-    std::copy_if(test.words.begin(), test.words.end(), std::back_inserter(words),
-        [&](const std::string& word) { return !names.classes.empty() &&
-        std::count(names.classes.begin(), names.classes.end(), word) == 0; });
+    for (const std::string& word : test.words)
+    {
+      if (!names.classes.empty() && std::count(names.classes.begin(),
+          names.classes.end(), word) == 0)
+        words.push_back(word);
+    }
     std::cout << ConfusionText(predictions, test.labels, classes, words)
         << std::flush;
     accuracy = Accuracy(predictions, test.labels);

@@ -29,8 +29,8 @@ namespace cli {
 void CheckClassifier(mlpack::util::Params& params);
 
 /**
- * A model for classification.  It is made with what "input_model" gives, if that
- * was given, and gives "output_model" its model.
+ * A model for classification.  It is made with what "input_model" gives, if
+ * that was given, and gives "output_model" its model.
  */
 class Classifier
 {

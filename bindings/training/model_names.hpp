@@ -17,8 +17,8 @@ namespace cli {
 //! The names of the model that is the input, if there is one.
 DataNames InputNames(mlpack::util::Params& params, const arma::mat& parameters);
 
-//! Write names beside the model that is the output, if it has any; only the rank
-//! that writes does so.
+//! Write names beside the model that is the output, if it has any; only the
+//! rank that writes does so.
 void SaveNames(mlpack::util::Params& params,
                const DataNames& names,
                const arma::mat& parameters);

@@ -34,21 +34,24 @@ struct LeavesIterate<cli::EpochsTold> : std::true_type { };
 
 namespace cli {
 
-#define DASGD_OPTIMIZE(OPTIMIZER, MATRIX) \
-    MATRIX::elem_type Optimize(OPTIMIZER& optimizer, \
-                               AnyFunctionFor<MATRIX>& function, \
-                               MATRIX& iterate, \
-                               ProgressLine& progress) \
-    { \
-      EpochsTold epochs; \
-      return optimizer.Optimize(function, iterate, progress, epochs); \
-    }
-DASGD_OPTIMIZE(DASGD<>, arma::mat)
-DASGD_OPTIMIZE(DASGD<ens::MomentumUpdate>, arma::mat)
-DASGD_OPTIMIZE(DASGD<ens::AdamUpdate>, arma::mat)
-DASGD_OPTIMIZE(DASGD<>, arma::fmat)
-DASGD_OPTIMIZE(DASGD<ens::MomentumUpdate>, arma::fmat)
-DASGD_OPTIMIZE(DASGD<ens::AdamUpdate>, arma::fmat)
+template<typename OptimizerType, typename MatType>
+typename MatType::elem_type Optimize(OptimizerType& optimizer,
+                                     AnyFunctionFor<MatType>& function,
+                                     MatType& iterate,
+                                     ProgressLine& progress)
+{
+  EpochsTold epochs;
+  return optimizer.Optimize(function, iterate, progress, epochs);
+}
+
+#define DASGD_OPTIMIZE(OPTIMIZER) \
+    template double Optimize(OPTIMIZER&, AnyFunctionFor<arma::mat>&, \
+        arma::mat&, ProgressLine&); \
+    template float Optimize(OPTIMIZER&, AnyFunctionFor<arma::fmat>&, \
+        arma::fmat&, ProgressLine&);
+DASGD_OPTIMIZE(DASGD<>)
+DASGD_OPTIMIZE(DASGD<ens::MomentumUpdate>)
+DASGD_OPTIMIZE(DASGD<ens::AdamUpdate>)
 #undef DASGD_OPTIMIZE
 
 } // namespace cli

@@ -18,19 +18,13 @@ namespace dasgd {
 namespace cli {
 
 //! optimizer.Optimize(function, iterate, progress), which also tells the
-//! function of epochs.
-#define DASGD_OPTIMIZE(OPTIMIZER, MATRIX) \
-    MATRIX::elem_type Optimize(OPTIMIZER& optimizer, \
-                               AnyFunctionFor<MATRIX>& function, \
-                               MATRIX& iterate, \
-                               ProgressLine& progress);
-DASGD_OPTIMIZE(DASGD<>, arma::mat)
-DASGD_OPTIMIZE(DASGD<ens::MomentumUpdate>, arma::mat)
-DASGD_OPTIMIZE(DASGD<ens::AdamUpdate>, arma::mat)
-DASGD_OPTIMIZE(DASGD<>, arma::fmat)
-DASGD_OPTIMIZE(DASGD<ens::MomentumUpdate>, arma::fmat)
-DASGD_OPTIMIZE(DASGD<ens::AdamUpdate>, arma::fmat)
-#undef DASGD_OPTIMIZE
+//! function of epochs; for DASGD with the policies of '--update', in double and
+//! in single precision.
+template<typename OptimizerType, typename MatType>
+typename MatType::elem_type Optimize(OptimizerType& optimizer,
+                                     AnyFunctionFor<MatType>& function,
+                                     MatType& iterate,
+                                     ProgressLine& progress);
 
 } // namespace cli
 } // namespace dasgd

@@ -9,6 +9,19 @@
 #ifndef DASGD_BINDINGS_TRAINING_OPTIMIZER_PARAMS_HPP
 #define DASGD_BINDINGS_TRAINING_OPTIMIZER_PARAMS_HPP
 
+#include <string>
+
+//! What the descriptions of programs say of processes.
+inline std::string ProcessesText()
+{
+  return "Each process computes gradients on its part of the points, sends "
+      "them to the others without waiting, and applies everybody's; all end "
+      "with the same model.  Start processes with " +
+      PRINT_PARAM_STRING("ranks") + ", or run the program under mpirun; "
+      "otherwise it is plain SGD."
+      "\n\n";
+}
+
 PARAM_DOUBLE_IN("step_size", "Step size along the mean gradient of a batch; "
     "with 'adam', Adam's step size.", "s", 0.01);
 PARAM_INT_IN("batch_size", "Points per gradient.", "b", 32);
@@ -52,9 +65,9 @@ PARAM_FLAG("elastic", "Continue with more or fewer processes when --hostfile, "
     "dies; needs --checkpoint_file.", "");
 PARAM_STRING_IN("ranks_file", "With --elastic: file that holds the number of "
     "processes to train with.", "", "");
-PARAM_STRING_IN("ranks_command", "With --elastic: shell command that prints the "
-    "number of processes, or machines as in --hostfile; it is run again every "
-    "few seconds.", "", "");
+PARAM_STRING_IN("ranks_command", "With --elastic: shell command that prints "
+    "the number of processes, or machines as in --hostfile; it is run again "
+    "every few seconds.", "", "");
 PARAM_INT_IN("min_ranks", "With --elastic: wait while there are fewer "
     "processes to train with.", "", 1);
 PARAM_INT_IN("max_ranks", "With --elastic: train with at most so many "

@@ -41,9 +41,9 @@ void Append(Tags& tags, const Tags& more)
 Tags OptionTags(mlpack::util::Params& params, const Tags& data)
 {
   static const std::set<std::string> free = { "checkpoint_every",
-      "checkpoint_file", "decision_boundary", "elastic", "epochs", "exchange_share",
-      "help", "history_file", "hostfile", "info", "look_ahead",
-      "max_iterations", "max_ranks",
+      "checkpoint_file", "decision_boundary", "elastic", "epochs",
+      "exchange_share", "help", "history_file", "hostfile", "info",
+      "look_ahead", "max_iterations", "max_ranks",
       "min_ranks", "model_file", "output_model_file", "overlap",
       "print_training_accuracy",
       "progress", "ranks", "ranks_command", "ranks_file", "report_file",

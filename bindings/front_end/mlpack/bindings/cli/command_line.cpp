@@ -25,8 +25,7 @@ std::string SuggestOption(Params& params, const std::string& word)
   for (auto& entry : params.Parameters())
   {
     // "--trainin" is nearer to "--training" than to "--training_file".
-    const Kind& kind = KindOf(params, entry.second);
-    known.push_back("--" + Name(kind, entry.second));
+    known.push_back("--" + OptionName(entry.second));
     const std::string end = "_file";
     const std::string& full = known.back();
     if (full.size() > end.size() && full.compare(full.size() - end.size(),
@@ -58,7 +57,7 @@ void ParseCommandLine(Params& params, const int argc, char** argv)
     // What a program puts out without a file is printed.
     if (!data.input && !kind.InFile())
       continue;
-    const std::string names = "--" + Name(kind, data) + (data.alias == '\0' ?
+    const std::string names = "--" + OptionName(data) + (data.alias == '\0' ?
         "" : ",-" + std::string(1, data.alias));
     CLI::Option* option = kind.Flag() ? app.add_flag(names) :
         app.add_option(names, words[data.name]);
@@ -111,7 +110,7 @@ void CheckRequired(Params& params)
     ParamData& data = entry.second;
     if (data.required && !data.wasPassed)
     {
-      Fatal << "Required option --" << Name(KindOf(params, data), data)
+      Fatal << "Required option --" << OptionName(data)
           << " is undefined." << std::endl;
     }
   }

@@ -20,14 +20,7 @@ std::string ProgramName(const std::string& binding)
 std::string ParamText(const std::string& name)
 {
   Params params = mlpack::IO::Parameters(BindingName());
-  const auto found = params.Parameters().find(name);
-  if (found == params.Parameters().end())
-  {
-    throw std::invalid_argument("the documentation of " +
-        ProgramName(BindingName()) + " names the parameter '" + name +
-        "', which does not exist");
-  }
-  return FullName(KindOf(params, found->second), found->second);
+  return OptionText(params, name);
 }
 
 std::string DatasetText(const std::string& name)
@@ -52,7 +45,7 @@ void AddToCall(Params& params,
   const Kind& kind = KindOf(params, data);
   // Numbers that a program puts out are printed in any case.
   if (kind.InFile() || data.input)
-    call += " --" + Name(kind, data);
+    call += " --" + OptionName(data);
   if (kind.InFile())
     call += " " + value + (kind.HoldsModel() ? ".bin" : ".csv");
   else if (!kind.Flag() && data.input)

@@ -38,6 +38,24 @@ std::vector<Group> Groups(Params& params)
   return groups;
 }
 
+//! Something of each parameter that can be given on the command line.
+std::string OfOptions(
+    Params& params,
+    const std::function<std::string(const Kind&, const ParamData&)>& text)
+{
+  std::string all;
+  for (const Group& group : Groups(params))
+  {
+    for (ParamData* data : group.parameters)
+    {
+      const Kind& kind = KindOf(params, *data);
+      if (data->input || kind.InFile())
+        all += text(kind, *data);
+    }
+  }
+  return all;
+}
+
 //! The description of a parameter, with its default.
 std::string Description(const Kind& kind, const ParamData& data)
 {
@@ -50,7 +68,7 @@ std::string Description(const Kind& kind, const ParamData& data)
 std::string Entry(Params& params, ParamData& data)
 {
   const Kind& kind = KindOf(params, data);
-  std::string text = "  --" + Name(kind, data) + (data.alias == '\0' ? "" :
+  std::string text = "  --" + OptionName(data) + (data.alias == '\0' ? "" :
       " (-" + std::string(1, data.alias) + ")") + " [" + kind.Type(data) +
       "]";
   text += (text.size() <= 30) ? std::string(32 - text.size(), ' ') :
@@ -139,7 +157,7 @@ std::string Info(Params& params, const std::string& asked)
   for (auto& entry : params.Parameters())
   {
     ParamData& data = entry.second;
-    if (data.name == name || Name(KindOf(params, data), data) == name)
+    if (data.name == name || OptionName(data) == name)
       return Entry(params, data);
   }
   Fatal << "Parameter '--" << name << "' does not exist; see --help!"
@@ -154,19 +172,13 @@ std::string ManPage(Params& params, const std::string& version)
       Troff(version) + "\" \"User Commands\"\n.SH NAME\n" + Troff(program) +
       " \\- " + Troff(params.Doc().name) + "\n.SH SYNOPSIS\n.B " +
       Troff(program) + "\n";
-  for (const Group& group : Groups(params))
+  text += OfOptions(params, [](const Kind& kind, const ParamData& data)
   {
-    for (ParamData* data : group.parameters)
-    {
-      const Kind& kind = KindOf(params, *data);
-      if (!data->input && !kind.InFile())
-        continue;
-      const std::string option = "\\fB" + Troff("--" + Name(kind, *data)) +
-          "\\fR" + (kind.Flag() ? "" : " \\fI" + Troff(kind.Type(*data)) +
-          "\\fR");
-      text += data->required ? option + "\n" : "[" + option + "]\n";
-    }
-  }
+    const std::string option = "\\fB" + Troff("--" + OptionName(data)) +
+        "\\fR" + (kind.Flag() ? "" : " \\fI" + Troff(kind.Type(data)) +
+        "\\fR");
+    return data.required ? option + "\n" : "[" + option + "]\n";
+  });
   text += ".SH DESCRIPTION\n";
   bool first = true;
   for (const std::string& part : LongTexts(params))
@@ -189,7 +201,7 @@ std::string ManPage(Params& params, const std::string& version)
     for (ParamData* data : group.parameters)
     {
       const Kind& kind = KindOf(params, *data);
-      text += ".TP\n\\fB" + Troff("--" + Name(kind, *data)) + "\\fR" +
+      text += ".TP\n\\fB" + Troff("--" + OptionName(*data)) + "\\fR" +
           (data->alias == '\0' ? "" : " (\\fB" +
           Troff("-" + std::string(1, data->alias)) + "\\fR)") + " [\\fI" +
           Troff(kind.Type(*data)) + "\\fR]\n" +
@@ -202,16 +214,9 @@ std::string ManPage(Params& params, const std::string& version)
 std::string Completion(Params& params)
 {
   const std::string program = ProgramName(params.BindingName());
-  std::string options;
-  for (const Group& group : Groups(params))
-  {
-    for (ParamData* data : group.parameters)
-    {
-      const Kind& kind = KindOf(params, *data);
-      if (data->input || kind.InFile())
-        options += (options.empty() ? "--" : " --") + Name(kind, *data);
-    }
-  }
+  std::string options = OfOptions(params, [](const Kind&, const ParamData& data)
+      { return " --" + OptionName(data); });
+  options.erase(0, 1);
   return "_" + program + "()\n{\n"
       "  local word=\"${COMP_WORDS[COMP_CWORD]}\"\n"
       "  if [[ $word == -* ]]; then\n"
@@ -228,18 +233,12 @@ std::string Markdown(Params& params)
   const std::string program = ProgramName(params.BindingName());
   std::string text = "## " + program + "\n\n" + params.Doc().shortDescription +
       "\n\n```bash\n$ " + program;
-  for (const Group& group : Groups(params))
+  text += OfOptions(params, [](const Kind& kind, const ParamData& data)
   {
-    for (ParamData* data : group.parameters)
-    {
-      const Kind& kind = KindOf(params, *data);
-      if (!data->input && !kind.InFile())
-        continue;
-      const std::string option = "--" + Name(kind, *data) + (kind.Flag() ? "" :
-          " <" + kind.Type(*data) + ">");
-      text += " \\\n    " + (data->required ? option : "[" + option + "]");
-    }
-  }
+    const std::string option = "--" + OptionName(data) + (kind.Flag() ? "" :
+        " <" + kind.Type(data) + ">");
+    return " \\\n    " + (data.required ? option : "[" + option + "]");
+  });
   text += "\n```\n\n";
   for (const Group& group : Groups(params))
   {
@@ -252,7 +251,7 @@ std::string Markdown(Params& params)
       const Kind& kind = KindOf(params, *data);
       const std::string value = (data->input && !data->required) ?
           kind.Default(*data) : "";
-      text += "| `--" + Name(kind, *data) + "`" + (data->alias == '\0' ? "" :
+      text += "| `--" + OptionName(*data) + "`" + (data->alias == '\0' ? "" :
           " (`-" + std::string(1, data->alias) + "`)") + " | " +
           kind.Type(*data) + " | " + data->desc + " | " +
           (value.empty() ? "" : "`" + value + "`") + " |\n";

@@ -10,6 +10,7 @@
 #define DASGD_FRONT_END_KIND_HPP
 
 #include <terminal/log.hpp>
+#include <terminal/params.hpp>
 
 #include <mlpack/core.hpp>
 
@@ -65,12 +66,6 @@ class Kind
 
 //! The kind of a parameter.
 const Kind& KindOf(Params& params, ParamData& data);
-
-//! Its name on the command line, without the dashes.
-std::string Name(const Kind& kind, const ParamData& data);
-
-//! Its name as messages print it: '--training_file (-t)'.
-std::string FullName(const Kind& kind, const ParamData& data);
 
 //! The kind of parameters in files.
 class FileKind : public Kind

@@ -36,15 +36,6 @@ const Kind& KindOf(Params& params, ParamData& data)
   return *kind;
 }
 
-std::string Name(const Kind& kind, const ParamData& data)
-{ return data.name + (kind.InFile() ? "_file" : ""); }
-
-std::string FullName(const Kind& kind, const ParamData& data)
-{
-  return "'--" + Name(kind, data) + (data.alias == '\0' ? "" : " (-" +
-      std::string(1, data.alias) + ")") + "'";
-}
-
 void FileKind::Parse(ParamData& data, const std::vector<std::string>& words)
     const
 { Path(data) = words.back(); }
@@ -56,7 +47,7 @@ void FileKind::Check(ParamData& data) const
   if (!reason.empty())
   {
     Fatal << "Cannot open file '" << path << "', given with "
-        << FullName(*this, data) << ": " << reason << "; "
+        << OptionText(data) << ": " << reason << "; "
         << (path.find("{rank}") == std::string::npos ? "check the name!" :
         "is --sharded missing?") << std::endl;
   }
@@ -67,7 +58,7 @@ void FileKind::Unreadable(ParamData& data,
                           const std::string& remedy) const
 {
   Fatal << "Loading from '" << path << "', given with "
-      << FullName(*this, data) << ", failed; " << remedy << "!" << std::endl;
+      << OptionText(data) << ", failed; " << remedy << "!" << std::endl;
   std::abort(); // Fatal has thrown.
 }
 
@@ -118,7 +109,7 @@ class PlainKind : public Kind
       std::string given;
       for (const std::string& word : words)
         given += (given.empty() ? "" : ",") + word;
-      Fatal << "Invalid value of " << FullName(*this, data) << " specified ('"
+      Fatal << "Invalid value of " << OptionText(data) << " specified ('"
           << given << "'); it must be a " << (Type(data).find("int") == 0 ?
           "whole number, at most 2147483647" : "number") << "!" << std::endl;
     }

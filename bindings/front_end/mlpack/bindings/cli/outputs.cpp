@@ -55,7 +55,7 @@ FileClaims InputClaims(Params& params)
     const Kind& kind = KindOf(params, data);
     if (!data.input || !data.wasPassed)
       continue;
-    const std::string name = FullName(kind, data);
+    const std::string name = OptionText(data);
     if (kind.InFile())
       claims.Read(kind.Path(data), name, kind.HoldsModel());
     const std::string* const text = std::any_cast<std::string>(&data.value);
@@ -81,7 +81,7 @@ std::string OutputProblem(Params& params)
     if (!data.wasPassed || !NamesOutput(data))
       continue;
     const std::string& path = *std::any_cast<std::string>(&data.value);
-    const std::string name = FullName(KindOf(params, data), data);
+    const std::string name = OptionText(data);
     const std::string reason = path.empty() ? "has no name" :
         claims.Write(path, name);
     if (!reason.empty() && problem.empty())
@@ -103,9 +103,9 @@ std::string OutputProblem(Params& params)
         reason += (i ? ", ." : ".") + endings[i];
     }
     else
-      reason = claims.Write(path, FullName(kind, data), kind.HoldsModel());
+      reason = claims.Write(path, OptionText(data), kind.HoldsModel());
     if (!reason.empty() && problem.empty())
-      problem = OutputText(path, FullName(kind, data)) + ", " + reason + "!";
+      problem = OutputText(path, OptionText(data)) + ", " + reason + "!";
   });
   return problem;
 }
@@ -122,7 +122,7 @@ void WriteOutputs(Params& params)
         "'" + path + "'";
     if (nothing)
       return;
-    const std::string name = OutputText(path, FullName(kind, data));
+    const std::string name = OutputText(path, OptionText(data));
     try
     {
       WholeFile file(path);
