@@ -192,8 +192,8 @@ template<typename PolicyType>
 Outcome With(const PolicyType& policy, Network& network, arma::mat& iterate,
              const Run& run, Watch& watch)
 {
-  // Adam's step does not depend on how long the gradient is, so nothing is to be
-  // divided by the batch size.
+  // Adam's step does not depend on how long the gradient is, so nothing is to
+  // be divided by the batch size.
   const bool isAdam = std::is_same<PolicyType, ens::AdamUpdate>::value;
   const double step = run.step * (isAdam && dasgd::ensmallen::dividesStep ?
       double(run.batch) : 1);
@@ -259,8 +259,8 @@ struct Images
   }
 };
 
-//! The part of right answers of rank 0's model on the first so many test images,
-//! which all ranks judge together.
+//! The part of right answers of rank 0's model on the first so many test
+//! images, which all ranks judge together.
 double Accuracy(Network& network, const arma::mat& iterate, const Images& test,
                 const size_t count)
 {
