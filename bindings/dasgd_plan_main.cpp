@@ -10,15 +10,8 @@
 
 #include <mlpack/core/util/mlpack_main.hpp>
 
-<<<<<<< HEAD
-#include <common/other_load.hpp>
-#include <common/progress_line.hpp>
 #include <dasgd/files/whole_file.hpp>
 #include <dasgd/core/blas_threads.hpp>
-=======
-#include <dasgd/files/whole_file.hpp>
-#include <dasgd/core/blas_threads.hpp>
->>>>>>> bindings
 #include <dasgd/transport/mpi_link_speed.hpp>
 #include <data/file_claims.hpp>
 #include <launcher/launch.hpp>

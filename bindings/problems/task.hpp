@@ -9,13 +9,8 @@
 #ifndef DASGD_BINDINGS_PROBLEMS_TASK_HPP
 #define DASGD_BINDINGS_PROBLEMS_TASK_HPP
 
-<<<<<<< HEAD:bindings/study/task.hpp
-#include <common/any_function.hpp>
-#include <dasgd/ensmallen/ensmallen.hpp>
-=======
 #include <training/any_function.hpp>
 #include <dasgd/ensmallen/ensmallen.hpp>
->>>>>>> bindings:bindings/problems/task.hpp
 
 #include <functional>
 
