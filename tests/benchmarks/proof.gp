@@ -19,7 +19,7 @@ rate = system("awk '$1 == 1 {print $5; exit}' cores.dat") + 0
 
 set multiplot layout 1, 2 margins 0.06, 0.985, 0.18, 0.89 spacing 0.095
 
-set title 'Seconds to 86 % (least to most of 3 to 5 runs)'
+set title 'MLP, Adam: seconds to 86 % (least to most of 3 to 5 runs)'
 set yrange [0.7 : 20]
 set ytics (1, 2, 4, 8, 16)
 unset key
@@ -38,7 +38,7 @@ unset arrow
 set yrange [90 : 6000]
 set ytics (125, 250, 500, 1000, 2000, 4000)
 set key bottom right samplen 2 spacing 1.1
-plot rate * x lc rgb grey dt 2 title 'limit: as many of one core', \
+plot rate * x lc rgb grey dt 2 title 'limit: one core, times cores', \
     'cores.dat' index 1 using 1:5 with linespoints lc rgb colours[2] pt 7 ps 0.6 lw 1.6 title 'DASGD', \
     '' index 2 using 1:5 with linespoints lc rgb colours[3] pt 9 ps 0.7 title 'all-reduce', \
     '' index 3 using 1:5 with linespoints lc rgb colours[4] pt 5 ps 0.6 title 'PyTorch DDP'
