@@ -8,6 +8,7 @@
 #ifndef DASGD_OPTIMIZER_SIMULATED_TRAINING_HPP
 #define DASGD_OPTIMIZER_SIMULATED_TRAINING_HPP
 
+#include "../algorithms/synchronous.hpp"
 #include "../simulation/board_simulation.hpp"
 #include "../simulation/round_simulation.hpp"
 #include "../simulation/simulation.hpp"
