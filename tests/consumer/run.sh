@@ -15,9 +15,7 @@ cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
 deps="$(cached DASGD_DEPS_DIR)"
 common=(-G "$(cached CMAKE_GENERATOR)"
   -DCMAKE_CXX_COMPILER="$(cached CMAKE_CXX_COMPILER)"
-  -DMPI_CXX_COMPILER="$(cached MPI_CXX_COMPILER)"
-  # No flags: it is not about speed.
-  -DCMAKE_BUILD_TYPE=Plain)
+  -DMPI_CXX_COMPILER="$(cached MPI_CXX_COMPILER)")
 ccache="$(cached CCACHE_PROGRAM)"
 if [ -x "$ccache" ]; then
   export CMAKE_CXX_COMPILER_LAUNCHER="$ccache"
@@ -45,6 +43,8 @@ mkdir -p "$scratch"
 cmake --install "$build" --prefix "$scratch/prefix" > "$scratch/install.log"
 
 # Libraries that the system does not have are pointed to, as by a user.
+# A type of build that has no flags: it is not about speed.
 check installed "consumer_headers consumer_compiled" \
+  -DCMAKE_BUILD_TYPE=Plain \
   "-DCMAKE_PREFIX_PATH=$scratch/prefix;$deps"
 check subdirectory consumer -DDASGD_DEPS_DIR="$deps"
