@@ -1,0 +1,1 @@
+"""What users do with the programs; see programs.py."""
