@@ -215,6 +215,8 @@ class BoardSimulation
     //! board?
     bool tending = false;
     bool busy = false;
+    //! Has it passed over the board since it was its turn?
+    bool passed = false;
     bool blocked = false;
     bool over = true;
     bool halted = false;
@@ -276,6 +278,7 @@ class BoardSimulation
       host.port->SetAttentive(false);
       host.port->Progress();
       host.tending = true;
+      host.passed = false;
       Tend(links.Of(rank));
     }
     else
@@ -440,13 +443,17 @@ class BoardSimulation
     if (host.halted || host.busy || host.over || !(beside || host.tending))
       return;
     ExchangeType& exchange = *host.exchange;
+    // Between two gradients there is one pass, as in Exchanging::Tend(): where
+    // frames never cease, a rank is to compute all the same.
+    const bool passed = !beside && host.passed &&
+        HasWork(*seats[links.Carrier(index)].worker);
     const std::uint64_t away = host.port->SentAway();
     exchange.Send(*host.port);
     const double sending = machine.sendSeconds * double(
         host.port->SentAway() - away);
     if (sending > 0)
       After(index, sending, [this](Host&) { });
-    else if (host.port->HasFrame() && exchange.MayReceive())
+    else if (!passed && host.port->HasFrame() && exchange.MayReceive())
     {
       After(index, machine.relaySeconds + Stall(), [this, index](Host& now)
       {
@@ -455,9 +462,10 @@ class BoardSimulation
             size_t from) { now.exchange->Receive(bytes, size, from); });
       });
     }
-    else if (exchange.Due(*host.port))
+    else if (!passed && exchange.Due(*host.port))
     {
       host.busy = true;
+      host.passed = true;
       exchange.BeginPass();
       PassForOthers(index);
     }
