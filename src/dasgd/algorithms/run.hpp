@@ -101,9 +101,9 @@ std::thread StartThread(ActionType&& action)
  * @tparam WorkerType See WorkerDefaults.
  * @tparam TransportType Has `bool Receive(action)`, which calls action(bytes,
  *     size, from) if a frame has arrived, CanSend() and Send() (see Endpoint),
- *     `bool Delivered()`, `bool HasMessages()`, `bool Busy()`, `bool
- *     Crowded()`, `void Progress()`, `void Wait()`, `void Pause()` and `void
- *     Yield()`.
+ *     `bool Delivered()`, `bool HasMessages()`, `bool Busy()`,
+ *     `bool Crowded()`, `void Progress()`, `void Wait()`, `void Pause()` and
+ *     `void Yield()`.
  */
 template<typename WorkerType, typename TransportType>
 void Run(WorkerType& worker, TransportType& transport)
