@@ -204,6 +204,9 @@ class ScriptedSource final : public dasgd::GradientSource<double>
     return AllFinite(scratch.data(), script.elements);
   }
 
+  //! Updates are added up exactly, so they keep their length.
+  void Shorten(const double by, double&) override { shortened = by; }
+
   bool Step(double /* points */, const double scale) override
   {
     for (size_t i = 0; i < script.elements; ++i)
@@ -270,6 +273,8 @@ class ScriptedSource final : public dasgd::GradientSource<double>
   size_t begun = 0;
   size_t epochsClosed = 0;
   double objective = 0;
+  //! By what the last step was multiplied that had come late.
+  double shortened = 1;
   std::uint64_t shuffles = 0;
   //! A test may listen in.
   std::function<void(const ManifestEntry&)> onApplied;

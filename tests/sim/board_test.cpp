@@ -359,7 +359,7 @@ class Steps
     for (size_t i = 0; i < script.ranks; ++i)
     {
       workers.push_back(std::make_unique<BoardWorker<double>>(board,
-          ranks[i]->problem));
+          ranks[i]->problem, script.Response()));
       workers[i]->Node().Start();
     }
   }
@@ -403,6 +403,40 @@ class Steps
 };
 
 } // namespace
+
+TEST_CASE("a step that waits for the board follows what it misses there",
+    "[sim][board]")
+{
+  struct Rule
+  {
+    double damping;
+    double lookAhead;
+    size_t missed;
+    double factor;
+  };
+  // c / (1 + S); for policies that look ahead 2 / (1 + S), where 1 is usual.
+  for (const Rule& rule : { Rule{ 0, 0, 9, 1 }, Rule{ 3, 0, 2, 1 },
+      Rule{ 3, 0, 9, 0.3 }, Rule{ 6, Automatic, 1, 1 },
+      Rule{ 6, Automatic, 3, 0.5 }, Rule{ 6, Automatic, 9, 0.2 } })
+  {
+    CAPTURE(rule.damping, rule.missed);
+    Case script;
+    script.damping = rule.damping;
+    script.lookAhead = rule.lookAhead;
+    Steps steps(script, 1);
+    // Its update is formed, but it does not get to the board.
+    steps.Do(0);
+    REQUIRE(steps.workers[0]->UnderWay());
+    while (steps.workers[1]->Node().Counts().computed < rule.missed ||
+        steps.workers[1]->UnderWay())
+      steps.Do(1);
+    while (steps.workers[0]->UnderWay())
+      steps.Do(0);
+    CHECK(steps.ranks[0]->source.shortened == Approx(rule.factor));
+    CHECK(steps.workers[0]->Node().Counts().stepFactors ==
+        Approx(rule.factor));
+  }
+}
 
 TEST_CASE("every schedule of three posts over three chunks is atomic",
     "[sim][board]")

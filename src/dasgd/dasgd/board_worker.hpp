@@ -160,6 +160,8 @@ class BoardWorker : public WorkerDefaults
     if (!pass.TryLock())
       return false;
     pass.NoteHolder();
+    if (posts && !pass.Within())
+      ShortenIfLate();
     const size_t begin = pass.First();
     const size_t elements = pass.End() - begin;
     ElemType* const model = board.Model() + begin;
@@ -317,7 +319,18 @@ class BoardWorker : public WorkerDefaults
         seen);
     counts.stepFactors += scale.factor;
     counts.lookAheads += scale.lookAhead;
+    length = scale.factor;
     return scale;
+  }
+
+  //! A rank may have lost its core, or waited, since its update was formed.
+  void ShortenIfLate()
+  {
+    const double late = response.Late(board.Log().Gradients() - seen);
+    if (late == 1)
+      return;
+    task.Shorten(late, factor);
+    node.Counts().stepFactors -= length * (1 - late);
   }
 
   Board<ElemType>& board;
@@ -333,6 +346,8 @@ class BoardWorker : public WorkerDefaults
   bool posts = false;
   const ElemType* update = nullptr;
   ElemType factor = 0;
+  //! Of the step, by the rule for staleness.
+  double length = 1;
   ElemType* iterate = nullptr;
 
   //! Of each rank: its gradients when this one looked last, and how many this

@@ -28,8 +28,10 @@ namespace dasgd {
  * S is the running mean of what this rank measures on the gradients of others.
  * For the length of a step, it is at least the number of gradients that have
  * come since the rank's last step: if it stood still for a while, the mean does
- * not know yet.  The origin of a gradient decides, so all ranks apply the same
- * update.
+ * not know yet.  Looking ahead makes up for the staleness that is usual, and
+ * lets c be larger; so a step that is later than usual is shortened in
+ * proportion, whatever c is.  The origin of a gradient decides, so all ranks
+ * apply the same update.
  */
 class StalenessResponse
 {
@@ -48,7 +50,8 @@ class StalenessResponse
       damping(damping),
       lookAhead(lookAhead),
       others(double(ranks) - 1),
-      recent(others)
+      recent(others),
+      usual(others)
   { }
 
   /**
@@ -72,12 +75,19 @@ class StalenessResponse
     }
     const double missed = double(std::max(waiting, now.applied - last.applied));
     last = now;
-    if (damping > 0)
-      scale.factor = std::min(1.0, damping / (1 + std::max(recent, missed)));
+    scale.factor = factor = Factor(missed);
+    usual += weight * (missed - usual);
     scale.lookAhead = (lookAhead == Automatic) ? 1 + recent / others :
         lookAhead;
     return scale;
   }
+
+  /**
+   * What the step that Next() was about is to be multiplied by besides, now
+   * that it is applied: 1, unless more gradients have come meanwhile.
+   */
+  double Late(const std::uint64_t waiting) const
+  { return std::min(1.0, Factor(double(waiting)) / factor); }
 
  private:
   //! Of the last of its gradients in the mean.
@@ -91,11 +101,26 @@ class StalenessResponse
     std::uint64_t sum = 0;
   };
 
+  //! By what a step is multiplied that has missed so many gradients.
+  double Factor(const double missed) const
+  {
+    if (!(damping > 0))
+      return 1;
+    const double mean = std::max(recent, usual);
+    return std::min({ 1.0, damping / (1 + std::max(recent, missed)),
+        (lookAhead == 0) ? 1.0 : (1 + mean) / (1 + missed) });
+  }
+
   double damping;
   double lookAhead;
   double others;
-  //! Before there is any measurement, that of equal ranks.
+  //! Running means, of the staleness of others' gradients and of what a step of
+  //! this rank has missed.  Before there is any measurement, that of equal
+  //! ranks.
   double recent;
+  double usual;
+  //! What Next() found.
+  double factor = 1;
   Counts last;
 };
 

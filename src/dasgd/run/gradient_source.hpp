@@ -80,6 +80,10 @@ class GradientSource
                           const ElemType*& update,
                           ElemType& factor) = 0;
 
+  //! FormUpdate() was told too long a step: it is to be multiplied by this.
+  virtual void Shorten(const double by, ElemType& factor)
+  { factor *= ElemType(by); }
+
   //! Apply the update of the gradient as it stands, which is one of so many
   //! points, with the step size times `scale`.  False if the result is not
   //! finite.
