@@ -202,6 +202,11 @@ struct DasgdAlgorithm : public Asynchronous<DasgdTraits>
   }
 };
 
+//! Is it the paper's algorithm?  The theorem speaks of no other, and there is a
+//! model in every rank that a run can continue from.
+template<typename AlgorithmType>
+constexpr bool IsDasgd = std::is_same<AlgorithmType, DasgdAlgorithm>::value;
+
 } // namespace dasgd
 
 #endif

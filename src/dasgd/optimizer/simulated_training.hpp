@@ -20,7 +20,6 @@
 #include <cmath>
 #include <deque>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 namespace dasgd {
@@ -63,30 +62,19 @@ class SimulatedTraining
     ChooseStepSize();
     Start();
     // 3. to 5.: loop, facts, drain.
-    const std::vector<size_t> machines = machine.Machines(Ranks());
-    const size_t boards = board ? RanksByMachine(machines).size() : 0;
-    if (IsDasgd<AlgorithmType> && Ranks() > 1 && boards != 1)
-    {
-      overlap = OverlapChoice(settings.Overlap(), board ||
-          topology.Hops(Ranks()) > 1, false, true, settings.RecordHistory());
-    }
-    machine.window = ChooseWindow(settings.Window(), overlap.used);
-    RunSettings run{ topology, machine.window };
-    run.format = machine.format;
+    overlap = ChooseOverlap<AlgorithmType>(settings, placement, false, true);
+    RunSettings run = ChooseRun<AlgorithmType>(settings, steps, placement,
+        step.automatic, overlap.used, overlap.used);
     run.seed = Seed();
-    run.maxLead = settings.MaxLead();
-    std::tie(run.damping, run.lookAhead) = ChooseResponse<AlgorithmType>(
-        settings, steps, automatic, Ranks());
+    machine.window = run.window;
     damping = run.damping;
-    run.share = overlap.used ? 1 : settings.ExchangeShare();
-    run.overlap = overlap.used;
     if constexpr (IsDasgd<AlgorithmType>)
     {
-      if (board)
-        return Finish(MakeBoard(run, BoardLinks(machines)), result);
-      if (overlap.used)
+      if (run.board)
+        return Finish(MakeBoard(run, BoardLinks(placement.machines)), result);
+      if (run.overlap)
       {
-        return Finish(MakeBoard(run, BoardLinks::Own(Ranks(), topology)),
+        return Finish(MakeBoard(run, BoardLinks::Own(Ranks(), run.topology)),
             result);
       }
     }
@@ -136,14 +124,16 @@ class SimulatedTraining
       simulate::Refuse("Checkpoint() has a file, but on virtual time nothing "
           "is saved; leave it empty.");
     }
-    const std::vector<size_t> machines = machine.Machines(Ranks());
-    topology = ChosenTopology<AlgorithmType>(settings).On(machines);
-    board = IsDasgd<AlgorithmType> && SharesBoard(settings, machines);
+    placement.machines = machine.Machines(Ranks());
+    placement.topology = ChosenTopology<AlgorithmType>(settings).On(
+        placement.machines);
+    placement.board = placement.SharesBoard<AlgorithmType>(settings);
     for (size_t i = 0; i < Ranks(); ++i)
     {
       points.push_back(sources[i]->PointsHeld());
       simulate::Refuse(Validate<AlgorithmType>(settings, steps, options,
-          topology, Ranks(), i, elements * sizeof(ElemType), points[i]));
+          placement.topology, Ranks(), i, elements * sizeof(ElemType),
+          points[i]));
     }
   }
 
@@ -153,28 +143,22 @@ class SimulatedTraining
   {
     for (TrainingSource<ElemType>* source : sources)
     {
-      smoothness = std::max(smoothness, source->EstimateSmoothness(how));
+      step.Estimated(std::max(step.smoothness,
+          source->EstimateSmoothness(how)));
       if (settings.Data() == Data::Replicated)
         break;
     }
-    smoothnessFrom = "estimated at the start";
   }
 
   void ChooseStepSize()
   {
-    givenStep = settings.StepSize();
-    automatic = settings.UsesAutoStep();
-    smoothness = settings.Smoothness();
-    smoothnessFrom = (smoothness > 0) ? "given" : "";
-    if (automatic)
-    {
-      if (smoothness == 0)
-        Estimate(AutoStepOptions());
-      settings.StepSize() = AutoStepSize(board ? Topology::Complete() :
-          topology, Ranks(), smoothness,
-          steps.Scale(settings.BatchSize()));
-    }
-    stepSize = settings.StepSize();
+    step = StepChoice(settings);
+    if (!step.automatic)
+      return;
+    if (step.smoothness == 0)
+      Estimate(AutoStepOptions());
+    settings.StepSize() = step.size = AutoStepSize(placement.Exchange(),
+        Ranks(), step.smoothness, steps.Scale(settings.BatchSize()));
   }
 
   //! All from rank 0's starting point, as callbacks leave it.
@@ -185,12 +169,6 @@ class SimulatedTraining
     division.sharing = settings.Sharing();
     division.batchSize = settings.BatchSize();
     division.held.assign(points.begin(), points.end());
-    RunLimits limits;
-    limits.maxIterations = settings.MaxIterations();
-    limits.tolerance = settings.Tolerance();
-    limits.shuffle = settings.Shuffle();
-    limits.inRounds = AlgorithmType::inRounds;
-
     begin.assign(sources[0]->Iterate(), sources[0]->Iterate() + elements);
     for (size_t i = 0; i < Ranks(); ++i)
     {
@@ -200,7 +178,8 @@ class SimulatedTraining
       source.SetOrder(Seed(), false, false);
       ranks.emplace_back(source);
       ranks[i].Begin(RunSnapshot::Start(division, Seed()), i,
-          ComputingRanks<AlgorithmType>(options, Ranks()), limits);
+          ComputingRanks<AlgorithmType>(options, Ranks()),
+          Limits<AlgorithmType>(settings));
       source.BeginOptimization();
     }
     const std::vector<ElemType> first(sources[0]->Iterate(),
@@ -324,25 +303,15 @@ class SimulatedTraining
                   const std::vector<double>& deviations)
   {
     Report& report = settings.report;
-    // A board reaches all at once.
-    report = dasgd::Describe<AlgorithmType>(settings, steps, options,
-        board ? Topology::Complete() : topology, Ranks(), elements,
-        sizeof(ElemType), ranks[0].state->EpochPoints());
-    if (board)
-    {
-      report.topology = BoardsName(machine.Machines(Ranks()));
-      report.boards = RanksByMachine(machine.Machines(Ranks())).size();
-    }
-    report.whyTopology = WhyTopology(ChosenTopology<AlgorithmType>(settings),
-        topology, machine.Machines(Ranks()));
+    report = dasgd::Describe<AlgorithmType>(settings, steps, options, placement,
+        placement.Boards(), step, elements, sizeof(ElemType),
+        ranks[0].state->EpochPoints());
     report.overlap = overlap;
     report.damping = damping;
     report.seconds = simulation.Seconds();
-    report.stepSize = stepSize;
-    report.autoStep = automatic;
-    if (report.outsideTheorem.empty() && settings.StepSize() != stepSize)
+    if (report.outsideTheorem.empty() && settings.StepSize() != step.size)
       report.outsideTheorem = StepChanged();
-    settings.StepSize() = givenStep;
+    settings.StepSize() = step.given;
     std::vector<const Fact*> stops;
     for (size_t i = 0; i < Ranks(); ++i)
     {
@@ -364,10 +333,12 @@ class SimulatedTraining
     }
     NoteShorterSteps(report);
     if (report.reason == StopReason::NonFinite && steps.Vanilla() &&
-        smoothness == 0)
+        step.smoothness == 0)
+    {
       EstimateAtStart();
-    report.smoothness = smoothness;
-    report.smoothnessFrom = smoothnessFrom;
+      report.smoothness = step.smoothness;
+      report.smoothnessFrom = step.smoothnessFrom;
+    }
     report.objective = double(ranks[0].state->Objective(stop != nullptr,
         stop ? *stop : Fact(), steps.keepsLastObjective));
     settings.history.clear();
@@ -407,21 +378,13 @@ class SimulatedTraining
   CommonSettings& settings;
   const typename AlgorithmType::Options options;
   SimMachine machine;
-  //! What the optimizer's stands for on these machines, and whether it is one
-  //! model that all ranks share.
-  Topology topology;
-  bool board = false;
+  Placement placement;
   const std::vector<TrainingSource<ElemType>*> sources;
   const StepDescription steps;
   const size_t elements;
   std::vector<size_t> points;
 
-  double givenStep = 0;
-  double stepSize = 0;
-  bool automatic = false;
-  double smoothness = 0;
-  std::string smoothnessFrom;
-
+  StepChoice step;
   OverlapChoice overlap;
   //! See ChooseResponse().
   double damping = 0;

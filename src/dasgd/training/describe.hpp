@@ -8,21 +8,11 @@
 #ifndef DASGD_TRAINING_DESCRIBE_HPP
 #define DASGD_TRAINING_DESCRIBE_HPP
 
-#include "../dasgd/dasgd_algorithm.hpp"
-#include "../report/report.hpp"
 #include "../staleness/theory.hpp"
-#include "common_settings.hpp"
-#include "training_source.hpp"
-
-#include <algorithm>
-#include <map>
+#include "choices.hpp"
+#include "step_choice.hpp"
 
 namespace dasgd {
-
-//! Is it the paper's algorithm?  The theorem speaks of no other, and there is a
-//! model in every rank that a run can continue from.
-template<typename AlgorithmType>
-constexpr bool IsDasgd = std::is_same<AlgorithmType, DasgdAlgorithm>::value;
 
 //! Why the theorem does not cover a run whose step did not stay the same.
 inline const char* StepChanged()
@@ -43,103 +33,33 @@ inline void NoteShorterSteps(Report& report)
   }
 }
 
-//! The user's topology; algorithms other than DASGD have no use for machines.
-template<typename AlgorithmType>
-Topology ChosenTopology(const CommonSettings& settings)
-{
-  return (!IsDasgd<AlgorithmType> && settings.Topology() == Topology::Auto()) ?
-      Topology::Complete() : settings.Topology();
-}
-
-//! How many ranks there are on each machine.
-inline std::map<size_t, size_t> RanksByMachine(
-    const std::vector<size_t>& machines)
-{
-  std::map<size_t, size_t> sizes;
-  for (const size_t machine : machines)
-    ++sizes[machine];
-  return sizes;
-}
-
 /**
- * Do the ranks of a machine share one model?  They do if there are several on
- * any, unless the user has chosen how they exchange updates, or wants to know
- * what each of them did.
- */
-inline bool SharesBoard(const CommonSettings& settings,
-                        const std::vector<size_t>& machines)
-{
-  return RanksByMachine(machines).size() < machines.size() &&
-      settings.Topology() == Topology::Auto() && settings.SharedMemory() &&
-      !settings.RecordHistory() && (RanksByMachine(machines).size() > 1 ||
-      settings.WireFormat().Type() == WireFormat::Kind::Exact);
-}
-
-//! What a report says in place of a topology of ranks.
-inline std::string BoardsName(const std::vector<size_t>& machines)
-{
-  const size_t boards = RanksByMachine(machines).size();
-  return (boards == 1) ? "board" : std::to_string(boards) + " boards, " +
-      BoardLinks(machines).Between().Name();
-}
-
-//! Why it has become another one on these machines; nothing if it has not.
-inline std::string WhyTopology(const Topology& chosen,
-                               const Topology& topology,
-                               const std::vector<size_t>& machines)
-{
-  if (chosen == topology)
-    return "";
-  const std::map<size_t, size_t> sizes = RanksByMachine(machines);
-  size_t least = machines.size(), most = 0;
-  for (const auto& size : sizes)
-  {
-    least = std::min(least, size.second);
-    most = std::max(most, size.second);
-  }
-  return chosen.Name() + ", for " + std::to_string(sizes.size()) +
-      (sizes.size() == 1 ? " machine of " : " machines of ") +
-      (least < most ? std::to_string(least) + " to " : "") +
-      std::to_string(most) + (most == 1 ? " rank" : " ranks");
-}
-
-/**
- * How steps follow staleness: c and the rounds of StalenessResponse.
+ * What a report says of the settings of a run.
  *
- * The values of c are measured (doc/staleness.md): a policy that averages over
- * gradients and looks ahead bears more staleness than single gradients do.
- * AutoStep is chosen for the staleness to expect already.
+ * @param boards How many boards there were, if any: what cannot have shared
+ *     memory does without.
  */
-template<typename AlgorithmType>
-std::pair<double, double> ChooseResponse(const CommonSettings& settings,
-                                         const StepDescription& steps,
-                                         const bool autoStep,
-                                         const size_t ranks)
-{
-  if (!IsDasgd<AlgorithmType> || ranks == 1)
-    return { 0, 0 };
-  const double lookAhead = steps.looksAhead ? settings.LookAhead() : 0;
-  double damping = settings.StalenessDamping();
-  if (damping == Automatic)
-    damping = autoStep ? 0 : (lookAhead != 0) ? 6 : 3;
-  return { damping, lookAhead };
-}
-
-//! What a report says of the settings of a run.
 template<typename AlgorithmType>
 Report Describe(
     const CommonSettings& settings,
     const StepDescription& steps,
     const typename AlgorithmType::Options& options,
-    const dasgd::Topology& topology,
-    const size_t ranks,
+    const Placement& placement,
+    const size_t boards,
+    const StepChoice& step,
     const size_t elements,
     const size_t elementBytes,
     const size_t epochPoints)
 {
+  const dasgd::Topology topology = (boards > 0) ? dasgd::Topology::Complete() :
+      placement.topology;
   dasgd::Report report;
   report.algorithm = AlgorithmType::Name();
-  report.topology = AlgorithmType::TopologyName(topology, options);
+  report.topology = (boards > 0) ? placement.BoardsName() :
+      AlgorithmType::TopologyName(topology, options);
+  report.whyTopology = placement.WhyTopology(ChosenTopology<AlgorithmType>(
+      settings));
+  report.boards = boards;
   report.finalModel = AlgorithmType::FinalModel(options);
   report.dynamicHelps = AlgorithmType::independent;
   report.measuresStaleness = AlgorithmType::stale;
@@ -151,15 +71,18 @@ Report Describe(
   report.elementBytes = elementBytes;
   report.epochPoints = epochPoints;
   report.maxIterations = settings.MaxIterations();
-  report.stepSize = settings.StepSize();
+  report.stepSize = step.size;
+  report.autoStep = step.automatic;
   report.stepScale = steps.Scale(settings.BatchSize());
+  report.smoothness = step.smoothness;
+  report.smoothnessFrom = step.smoothnessFrom;
   if constexpr (!IsDasgd<AlgorithmType>)
   {
     report.outsideTheorem = "it covers DASGD";
     return report;
   }
   const theory::StalenessPair expected = theory::ExpectedStaleness(
-      topology, ranks);
+      topology, placement.machines.size());
   report.expectedAverage = expected.average;
   report.expectedMax = expected.max;
   report.expectedFromPaper = expected.fromPaper;
@@ -263,17 +186,6 @@ std::string Validate(
   run.history = settings.RecordHistory() ? &log : nullptr;
   run.checkpoint = !settings.CheckpointFile().empty();
   return AlgorithmType::Validate(run, options, ranks, rank, vectorBytes);
-}
-
-//! Which ranks compute gradients?
-template<typename AlgorithmType>
-std::vector<bool> ComputingRanks(const typename AlgorithmType::Options& options,
-                                 const size_t ranks)
-{
-  std::vector<bool> computing(ranks);
-  for (size_t i = 0; i < ranks; ++i)
-    computing[i] = AlgorithmType::Computes(options, ranks, i);
-  return computing;
 }
 
 //! What a report says of the reason to stop.

@@ -11,7 +11,6 @@
 #include "../core/stop_signals.hpp"
 #include "../run/recovery.hpp"
 #include "agreement.hpp"
-#include "auto_step.hpp"
 #include "../core/blas_threads.hpp"
 #include "find_checkpoint.hpp"
 #include "gather_history.hpp"
@@ -61,7 +60,7 @@ class Training
     // continue.
     while (!comm.Survive([&]()
     {
-      if (recovers)
+      if (deaths.due)
         Recover();
       // 3. to 5.: loop, facts, drain.
       Run();
@@ -74,7 +73,7 @@ class Training
       if (!IsDasgd<AlgorithmType>)
         comm.Lose("during training");
       comm.Shrink();
-      recovers = true;
+      deaths.due = true;
     }
     return Return();
   }
@@ -133,17 +132,35 @@ class Training
 
   std::vector<bool> Computing() const
   { return ComputingRanks<AlgorithmType>(options, comm.Size()); }
-  RunLimits Limits() const;
-  //! How many ranks run on this machine?
-  size_t RanksHere() const
-  {
-    return size_t(std::count(machines.begin(), machines.end(),
-        machines[comm.Rank()]));
-  }
-  //! The topology that staleness is expected of: a board reaches all at once.
-  Topology Exchange() const
-  { return board ? Topology::Complete() : topology; }
   static std::string Name() { return AlgorithmType::Name(); }
+
+  //! What a rank found out by itself before the handshake.
+  struct Preparation
+  {
+    //! The points that it holds.
+    size_t held = 0;
+    //! What went wrong, if anything did: in the user's code, and besides.
+    std::exception_ptr thrown;
+    std::exception_ptr unready;
+  };
+
+  //! The checkpoint that the training resumes from, if there is one.
+  struct Resumption
+  {
+    bool due = false;
+    //! As bytes, and read.
+    std::vector<std::uint8_t> bytes;
+    Checkpoint from;
+  };
+
+  //! Ranks that died, and what that has cost.
+  struct Deaths
+  {
+    //! Are survivors to continue without them?
+    bool due = false;
+    std::vector<std::uint64_t> lost;
+    std::uint64_t gradientsDropped = 0;
+  };
 
   MpiCommunicator& comm;
   CommonSettings& settings;
@@ -155,51 +172,32 @@ class Training
   //! they agreed on, except for StepSize().
   std::optional<SettingsCopy> fixed;
 
-  size_t firstRank;
-  size_t firstRanks;
-  std::chrono::steady_clock::time_point begunAt;
-  //! The machine of each rank.
-  std::vector<size_t> machines;
-  //! Are all ranks to share a board?
-  bool board = false;
+  const size_t firstRank;
+  const size_t firstRanks;
+  const std::chrono::steady_clock::time_point begunAt;
+  Placement placement;
   std::optional<BlasThreads> threads;
-  Topology topology;
 
-  size_t held = 0;
+  Preparation prepared;
   Agreed agreed;
-  //! What went wrong in Prepare(), if anything did: in the user's code, and
-  //! besides.
-  std::exception_ptr thrown;
-  std::exception_ptr unready;
   //! Where the run began, on rank 0, to say what was wrong if it diverges.
   std::vector<ElemType> begin;
-  //! The checkpoint that it resumes from, as bytes and read.
-  std::vector<std::uint8_t> stored;
-  Checkpoint resumedFrom;
-  bool resumes = false;
+  Resumption resumed;
   Fingerprint fingerprint;
+  StepChoice step;
+  //! See ChooseResponse(); before ranks died, if they did.
+  double damping = 0;
+  OverlapChoice overlap;
 
   RankTraining<ElemType> rank;
   CheckpointKeeper keeper;
-
-  double givenStep = 0;
-  double stepSize = 0;
-  bool stepChanged = false;
-  double smoothness = 0;
-  std::string smoothnessFrom;
-
-  //! Is a recovery due?  And what deaths have cost.
-  bool recovers = false;
-  std::vector<std::uint64_t> lostRanks;
-  std::uint64_t gradientsDropped = 0;
-
-  OverlapChoice overlap;
-  //! See ChooseResponse(); before ranks died, if they did.
-  double damping = 0;
+  Deaths deaths;
   //! What this rank did, if it is to be recorded.
   std::unique_ptr<RankHistory> history;
+
   Outcome outcome;
   ElemType objective = 0;
+  bool stepChanged = false;
   bool endTold = false;
   //! What was wrong with the threads of a rank; see mpi::Call.
   std::string mixedThreads;

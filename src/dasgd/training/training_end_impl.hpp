@@ -30,7 +30,7 @@ void Training<AlgorithmType, ElemType>::Agree()
     StopSignals::Heeded();
   const std::vector<double> sizes = comm.Gather(settings.stepSize);
   stepChanged = std::any_of(sizes.begin(), sizes.end(),
-      [&](const double other) { return other != stepSize; });
+      [&](const double other) { return other != step.size; });
   // As with ens::SGD, the next Optimize() begins with the step that decay or a
   // callback has left; ranks may have decayed it differently often.
   settings.stepSize = sizes.front();
@@ -108,28 +108,18 @@ template<typename AlgorithmType, typename ElemType>
 void Training<AlgorithmType, ElemType>::GatherReport()
 {
   Report& report = settings.report;
-  report = dasgd::Describe<AlgorithmType>(*fixed, steps, options,
-      outcome.boards > 0 ? Topology::Complete() : topology, comm.Size(),
-      elements, sizeof(ElemType), rank.state->EpochPoints());
-  report.maxIterations = fixed->maxIterations;
-  report.whyTopology = WhyTopology(ChosenTopology<AlgorithmType>(*fixed),
-      topology, machines);
-  report.boards = outcome.boards;
-  if (outcome.boards > 0)
-    report.topology = BoardsName(machines);
+  report = dasgd::Describe<AlgorithmType>(*fixed, steps, options, placement,
+      outcome.boards, step, elements, sizeof(ElemType),
+      rank.state->EpochPoints());
   report.overlap = overlap;
   report.damping = damping;
   report.threads = BlasThreads::InUse();
   report.objective = double(objective);
-  report.stepSize = stepSize;
-  report.autoStep = fixed->UsesAutoStep();
   if (report.outsideTheorem.empty() && stepChanged)
     report.outsideTheorem = StepChanged();
-  report.smoothness = smoothness;
-  report.smoothnessFrom = smoothnessFrom;
   // Only into the report: if a rank dies in it, some have the estimate and
   // others do not, and all must decide alike when they recover.
-  if (steps.Vanilla() && smoothness == 0 && outcome.stopped &&
+  if (steps.Vanilla() && step.smoothness == 0 && outcome.stopped &&
       outcome.stop.reason == StopReason::NonFinite)
   {
     report.smoothness = SmoothnessAt(comm, source, begin);
@@ -137,14 +127,14 @@ void Training<AlgorithmType, ElemType>::GatherReport()
       report.smoothnessFrom = "estimated at the start";
   }
   const Checkpoint& about = keeper.About();
-  report.resumed = resumes;
+  report.resumed = resumed.due;
   report.resumes = about.resumes;
-  report.ranksBefore = resumedFrom.held.size();
-  report.lost = lostRanks;
+  report.ranksBefore = resumed.from.held.size();
+  report.lost = deaths.lost;
   report.gradientsBefore = about.gradients;
   report.pointsBefore = about.points;
-  report.gradientsResumed = resumedFrom.gradients;
-  report.secondsBefore = resumedFrom.seconds;
+  report.gradientsResumed = resumed.from.gradients;
+  report.secondsBefore = resumed.from.seconds;
   if constexpr (IsDasgd<AlgorithmType>)
     ShareCheckpointNews(report);
   GatherCounts(report);
@@ -161,7 +151,7 @@ void Training<AlgorithmType, ElemType>::ShareCheckpointNews(Report& report)
 {
   const std::string mine = fixed->checkpointFile + '\n' +
       std::to_string(keeper.Written()) + '\n' +
-      std::to_string(gradientsDropped) + '\n' + keeper.Problem();
+      std::to_string(deaths.gradientsDropped) + '\n' + keeper.Problem();
   std::istringstream root(comm.Gather(mine).front());
   std::getline(root, report.checkpointFile);
   root >> report.checkpoints >> report.gradientsLost;
@@ -211,8 +201,8 @@ void Training<AlgorithmType, ElemType>::GatherCounts(Report& report)
 template<typename AlgorithmType, typename ElemType>
 ElemType Training<AlgorithmType, ElemType>::Return()
 {
-  if (fixed->UsesAutoStep())
-    settings.stepSize = givenStep;
+  if (step.automatic)
+    settings.stepSize = step.given;
   if (!mixedThreads.empty())
   {
     comm.Call()->Refuse(mixedThreads);

@@ -15,7 +15,6 @@
 #include <cstring>
 #include <iostream>
 #include <sstream>
-#include <tuple>
 #include <utility>
 
 namespace dasgd {
@@ -43,10 +42,10 @@ template<typename AlgorithmType, typename ElemType>
 void Training<AlgorithmType, ElemType>::Prepare()
 {
   FindMachines(settings);
-  Guard(thrown, [&]() { held = source.PointsHeld(); });
-  Guard(unready, [&]()
+  Guard(prepared.thrown, [&]() { prepared.held = source.PointsHeld(); });
+  Guard(prepared.unready, [&]()
   {
-    topology = PlaceTopology(comm, machines, Name(),
+    placement.topology = PlaceTopology(comm, placement.machines, Name(),
         ChosenTopology<AlgorithmType>(settings));
     dasgd::History last; // It may be large.
     last.swap(settings.history);
@@ -57,13 +56,13 @@ void Training<AlgorithmType, ElemType>::Prepare()
     if (steps.Vanilla() && settings.smoothness == 0 && comm.Rank() == 0 &&
         !settings.UsesAutoStep() && elements <= (size_t(1) << 22))
       KeepBegin();
-    agreed.points.assign(1, held);
+    agreed.points.assign(1, prepared.held);
     if (!IsDasgd<AlgorithmType> || comm.Rank() != 0 ||
         settings.checkpointFile.empty())
       return;
     fingerprint = source.TakeFingerprint(settings.batchSize);
     keeper.Lock(settings.checkpointFile);
-    stored = FindCheckpoint(settings, Describe());
+    resumed.bytes = FindCheckpoint(settings, Describe());
   });
 }
 
@@ -71,20 +70,19 @@ template<typename AlgorithmType, typename ElemType>
 void Training<AlgorithmType, ElemType>::FindMachines(
     const CommonSettings& wanted)
 {
-  machines = comm.Machines("dense matrices");
+  placement.machines = comm.Machines("dense matrices");
   if (comm.Call())
   {
-    comm.Call()->Begin(comm, AlgorithmType::inRounds, std::count(
-        machines.begin(), machines.end(), machines[0]) ==
-        std::ptrdiff_t(machines.size()));
+    comm.Call()->Begin(comm, AlgorithmType::inRounds,
+        placement.RanksBeside(0) == comm.Size());
   }
-  board = IsDasgd<AlgorithmType> && comm.Size() > 1;
-  if (!board)
+  placement.board = IsDasgd<AlgorithmType> && comm.Size() > 1;
+  if (!placement.board)
     return;
   // Ranks need not agree on all that this depends on.
   for (const std::uint64_t other : comm.Gather(std::uint64_t(
-      SharesBoard(wanted, machines))))
-    board = board && other != 0;
+      placement.SharesBoard<AlgorithmType>(wanted))))
+    placement.board = placement.board && other != 0;
 }
 
 template<typename AlgorithmType, typename ElemType>
@@ -97,8 +95,8 @@ void Training<AlgorithmType, ElemType>::ShakeHands()
   try
   {
     agreed = dasgd::ShakeHands<AlgorithmType>(comm, settings, options,
-        topology, source, held, ExceptionText(thrown),
-        ExceptionText(unready));
+        placement.topology, source, prepared.held,
+        ExceptionText(prepared.thrown), ExceptionText(prepared.unready));
   }
   catch (const mpi::MixedThreads& e)
   {
@@ -112,8 +110,8 @@ void Training<AlgorithmType, ElemType>::ShakeHands()
   catch (const std::runtime_error&)
   {
     // Where something was thrown, the same comes out.
-    if (thrown)
-      std::rethrow_exception(thrown);
+    if (prepared.thrown)
+      std::rethrow_exception(prepared.thrown);
     throw;
   }
 }
@@ -123,29 +121,29 @@ void Training<AlgorithmType, ElemType>::ChooseStart()
 {
   if constexpr (IsDasgd<AlgorithmType>)
   {
-    ShareCheckpoint(comm, Name(), stored);
+    ShareCheckpoint(comm, Name(), resumed.bytes);
     comm.Broadcast(&fingerprint, sizeof(fingerprint));
   }
-  resumes = !stored.empty();
+  resumed.due = !resumed.bytes.empty();
   Checkpoint& about = keeper.About();
   about = Describe();
-  if (!resumes)
+  if (!resumed.due)
   {
     about.Run() = RunSnapshot::Start(about, agreed.seed);
     return;
   }
-  resumedFrom = checkpoint::Decode(stored);
-  about.Run() = resumedFrom.Resume(about);
-  if (resumedFrom.givenStep == about.givenStep)
+  resumed.from = checkpoint::Decode(resumed.bytes);
+  about.Run() = resumed.from.Resume(about);
+  if (resumed.from.givenStep == about.givenStep)
   {
-    about.stepSize = resumedFrom.stepSize;
-    about.smoothness = resumedFrom.smoothness;
+    about.stepSize = resumed.from.stepSize;
+    about.smoothness = resumed.from.smoothness;
   }
-  about.seconds = resumedFrom.seconds;
-  about.staleness = resumedFrom.staleness;
-  about.resumes = resumedFrom.resumes + 1;
-  if (resumedFrom.fingerprint.known)
-    about.fingerprint = resumedFrom.fingerprint;
+  about.seconds = resumed.from.seconds;
+  about.staleness = resumed.from.staleness;
+  about.resumes = resumed.from.resumes + 1;
+  if (resumed.from.fingerprint.known)
+    about.fingerprint = resumed.from.fingerprint;
 }
 
 template<typename AlgorithmType, typename ElemType>
@@ -169,11 +167,11 @@ Checkpoint Training<AlgorithmType, ElemType>::Describe() const
 template<typename AlgorithmType, typename ElemType>
 void Training<AlgorithmType, ElemType>::Start()
 {
-  threads.emplace(RanksHere());
-  if (resumes)
+  threads.emplace(placement.RanksBeside(comm.Rank()));
+  if (resumed.due)
   {
-    std::memcpy(source.Iterate(), resumedFrom.vectors[0],
-        size_t(resumedFrom.VectorBytes()));
+    std::memcpy(source.Iterate(), resumed.from.vectors[0],
+        size_t(resumed.from.VectorBytes()));
   }
   else
     BeginAtRoot(comm, source.Iterate(), elements);
@@ -183,11 +181,13 @@ void Training<AlgorithmType, ElemType>::Start()
 
   source.SetOrder(keeper.About().seed, comm.Size() == 1 && settings.seed == 0,
       IsDasgd<AlgorithmType>);
-  rank.Begin(keeper.About(), comm.Rank(), Computing(), Limits());
-  if (resumes)
+  rank.Begin(keeper.About(), comm.Rank(), Computing(),
+      Limits<AlgorithmType>(*fixed));
+  if (resumed.due)
   {
-    source.Restore(resumedFrom);
-    stored = std::vector<std::uint8_t>(); // Its vectors have been copied.
+    source.Restore(resumed.from);
+    // Its vectors have been copied.
+    resumed.bytes = std::vector<std::uint8_t>();
     SayResumed();
   }
 
@@ -208,41 +208,24 @@ template<typename AlgorithmType, typename ElemType>
 void Training<AlgorithmType, ElemType>::ChooseStepSize()
 {
   Checkpoint& about = keeper.About();
-  givenStep = settings.stepSize;
-  const bool automatic = settings.UsesAutoStep();
-  smoothness = settings.smoothness;
-  smoothnessFrom = (smoothness > 0) ? "given" : "";
+  step = StepChoice(settings);
   settings.stepSize = about.stepSize;
-  if (automatic && about.smoothness > 0)
+  if (step.automatic && about.smoothness > 0)
+    step.Estimated(about.smoothness);
+  // A step that was chosen for so many ranks is not chosen again.
+  if (settings.UsesAutoStep() || (step.automatic && about.smoothness > 0 &&
+      resumed.from.held.size() != comm.Size()))
   {
-    smoothness = about.smoothness;
-    smoothnessFrom = "estimated at the start";
-    if (resumedFrom.held.size() != comm.Size())
+    if (step.smoothness == 0)
     {
-      settings.stepSize = AutoStepSize(Exchange(), comm.Size(), smoothness,
-          steps.Scale(settings.batchSize));
+      step.Estimated(EstimateTogether(comm, Name() + "::Optimize(), AutoStep",
+          settings.data, source));
     }
+    settings.stepSize = AutoStepSize(placement.Exchange(), comm.Size(),
+        step.smoothness, steps.Scale(settings.batchSize));
   }
-  if (settings.UsesAutoStep())
-  {
-    if (smoothness == 0)
-      smoothnessFrom = "estimated at the start";
-    smoothness = ChooseStep(comm, Name() + "::Optimize(), AutoStep", settings,
-        Exchange(), source);
-  }
-  stepSize = settings.stepSize;
-  about.smoothness = smoothness;
-}
-
-template<typename AlgorithmType, typename ElemType>
-RunLimits Training<AlgorithmType, ElemType>::Limits() const
-{
-  RunLimits limits;
-  limits.maxIterations = fixed->maxIterations;
-  limits.tolerance = fixed->tolerance;
-  limits.shuffle = fixed->shuffle;
-  limits.inRounds = AlgorithmType::inRounds;
-  return limits;
+  step.size = settings.stepSize;
+  about.smoothness = step.smoothness;
 }
 
 template<typename AlgorithmType, typename ElemType>
@@ -251,14 +234,14 @@ void Training<AlgorithmType, ElemType>::SayResumed() const
   // Said aloud: it must not surprise anybody.
   if (comm.Rank() != 0)
     return;
-  const bool converged = resumedFrom.finished &&
-      resumedFrom.reason == StopReason::Tolerance;
+  const bool converged = resumed.from.finished &&
+      resumed.from.reason == StopReason::Tolerance;
   const bool complete = converged || (fixed->maxIterations != 0 &&
-      resumedFrom.points >= fixed->maxIterations);
+      resumed.from.points >= fixed->maxIterations);
   // In one piece, so that what callbacks print next does not get into it.
   std::ostringstream line;
   line << Name() << ": resuming from checkpoint " << settings.checkpointFile
-      << " after " << resumedFrom.points << " points";
+      << " after " << resumed.from.points << " points";
   if (complete)
   {
     line << "; training is already complete" << (converged ?
@@ -302,19 +285,20 @@ void Training<AlgorithmType, ElemType>::Recover()
   comm.Share(bytes, recovery.Source());
   const Checkpoint from = checkpoint::Decode(bytes);
   FindMachines(*fixed);
-  topology = PlaceTopology(comm, machines, Name(),
+  placement.topology = PlaceTopology(comm, placement.machines, Name(),
       ChosenTopology<AlgorithmType>(*fixed));
 
   // From here on nothing can fail.
-  recovers = false;
-  gradientsDropped += recovery.Dropped(from);
-  lostRanks = recovery.Lost(firstRanks);
+  deaths.due = false;
+  deaths.gradientsDropped += recovery.Dropped(from);
+  deaths.lost = recovery.Lost(firstRanks);
   Checkpoint& about = keeper.About();
   about.Run() = recovery.Begin(from);
   about.seconds = from.seconds;
   about.staleness = from.staleness;
   std::memcpy(source.Iterate(), from.vectors[0], size_t(from.VectorBytes()));
-  rank.Rejoin(about, comm.Rank(), Computing(), Limits(), outcome.exception);
+  rank.Rejoin(about, comm.Rank(), Computing(), Limits<AlgorithmType>(*fixed),
+      outcome.exception);
   SayRecovered();
 }
 
@@ -323,7 +307,7 @@ void Training<AlgorithmType, ElemType>::SayRecovered() const
 {
   if (comm.Rank() != 0)
     return;
-  const std::vector<size_t> lost(lostRanks.begin(), lostRanks.end());
+  const std::vector<size_t> lost(deaths.lost.begin(), deaths.lost.end());
   std::ostringstream line;
   line << Name() << ": " << mpi::DiedText(lost, firstRanks) << "; the others "
       << "continue from " << keeper.About().gradients << " gradients.\n";
@@ -350,38 +334,24 @@ void Training<AlgorithmType, ElemType>::Run()
   history.reset();
   if (fixed->recordHistory)
     history = std::make_unique<RankHistory>(comm.Size());
-  overlap = OverlapChoice();
-  bool allOverlap = false;
-  const size_t boards = board ? RanksByMachine(machines).size() : 0;
-  if (IsDasgd<AlgorithmType> && comm.Size() > 1 && boards != 1)
+  const bool crowded = placement.RanksBeside(comm.Rank()) > Cores();
+  overlap = ChooseOverlap<AlgorithmType>(*fixed, placement, crowded,
+      mpi::AnyThread());
+  bool allOverlap = overlap.used;
+  if (MayOverlap<AlgorithmType>(placement))
   {
-    // What a machine exchanges concerns all its ranks, so it is not to wait for
-    // the gradients of one.
-    overlap = OverlapChoice(fixed->overlap, board ||
-        topology.Hops(comm.Size()) > 1, RanksHere() > Cores(),
-        mpi::AnyThread(), fixed->recordHistory);
     // Machines may differ in this.
-    allOverlap = true;
     for (const std::uint64_t other : comm.Gather(std::uint64_t(overlap.used)))
       allOverlap = allOverlap && other != 0;
   }
-  RunSettings run{ topology, ChooseWindow(fixed->window, allOverlap) };
-  run.overlap = overlap.used;
+  RunSettings run = ChooseRun<AlgorithmType>(*fixed, steps, placement,
+      step.automatic, overlap.used, allOverlap);
   run.history = history.get();
-  run.format = fixed->format;
   run.live = &settings.live.counts;
-  run.crowded = RanksHere() > Cores();
-  run.machines = &machines;
-  run.sharedMemory = fixed->sharedMemory;
-  run.board = board;
+  run.crowded = crowded;
   run.seed = keeper.About().seed;
   run.staleness = keeper.About().staleness;
-  run.maxLead = fixed->maxLead;
-  std::tie(run.damping, run.lookAhead) = ChooseResponse<AlgorithmType>(*fixed,
-      steps, fixed->UsesAutoStep(), comm.Size());
   damping = std::max(damping, run.damping);
-  // A thread takes little from computing.
-  run.share = overlap.used ? 1 : fixed->exchangeShare;
   outcome = Outcome();
   outcome.counts.staleness = run.staleness;
   try

@@ -1,13 +1,13 @@
 /**
- * @file auto_step.hpp
+ * @file step_choice.hpp
  *
- * The step that the theorem allows, before a run; and the smoothness that one
- * should have known, after a run that diverged.
+ * The step size of a run: the user's, or the one that the theorem allows; and
+ * the smoothness that one should have known, after a run that diverged.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_TRAINING_AUTO_STEP_HPP
-#define DASGD_TRAINING_AUTO_STEP_HPP
+#ifndef DASGD_TRAINING_STEP_CHOICE_HPP
+#define DASGD_TRAINING_STEP_CHOICE_HPP
 
 #include "../report/report.hpp"
 #include "../staleness/theory.hpp"
@@ -22,6 +22,36 @@
 #include <vector>
 
 namespace dasgd {
+
+//! The step size that a run begins with, and what is known of the function.
+struct StepChoice
+{
+  StepChoice() = default;
+
+  //! Before AutoStep has chosen, if it is to.
+  explicit StepChoice(const CommonSettings& settings) :
+      given(settings.StepSize()),
+      size(settings.StepSize()),
+      automatic(settings.UsesAutoStep()),
+      smoothness(settings.Smoothness()),
+      smoothnessFrom(settings.Smoothness() > 0 ? "given" : "")
+  { }
+
+  //! AutoStep goes by this.
+  void Estimated(const double found)
+  {
+    smoothness = found;
+    smoothnessFrom = "estimated at the start";
+  }
+
+  //! StepSize() as the user left it.
+  double given = 0;
+  double size = 0;
+  bool automatic = false;
+  //! 0 if it is not known.
+  double smoothness = 0;
+  std::string smoothnessFrom;
+};
 
 /**
  * The StepSize() that AutoStep stands for.
@@ -59,38 +89,31 @@ inline SmoothnessOptions AdviceOptions()
 }
 
 /**
- * Set the step that AutoStep stands for.  Collective; throws on all ranks if
- * the function throws on one.
+ * The largest of all ranks' estimates of the smoothness.  Collective; throws on
+ * all ranks if the function throws on one.
  *
  * @param caller Named in messages.
- * @return The smoothness: that of the settings, or an estimate.
  */
 template<typename ElemType>
-double ChooseStep(const MpiCommunicator& comm,
-                  const std::string& caller,
-                  CommonSettings& settings,
-                  const Topology& topology,
-                  TrainingSource<ElemType>& source)
+double EstimateTogether(const MpiCommunicator& comm,
+                        const std::string& caller,
+                        const Data data,
+                        TrainingSource<ElemType>& source)
 {
-  double smoothness = settings.Smoothness();
-  if (smoothness == 0)
+  // One rank knows as well as all if all have the same data.
+  double mine = 0;
+  std::exception_ptr exception;
+  if (comm.Rank() == 0 || data == Data::Sharded)
   {
-    // One rank knows as well as all if all have the same data.
-    double mine = 0;
-    std::exception_ptr exception;
-    if (comm.Rank() == 0 || settings.Data() == Data::Sharded)
-    {
-      Guard(exception, [&]()
-      { mine = source.EstimateSmoothness(AutoStepOptions()); });
-    }
-    Handshake handshake;
-    handshake.Problem(ExceptionText(exception));
-    handshake.Agree(comm, caller);
-    for (const double other : comm.Gather(mine))
-      smoothness = std::max(smoothness, other);
+    Guard(exception, [&]()
+    { mine = source.EstimateSmoothness(AutoStepOptions()); });
   }
-  settings.StepSize() = AutoStepSize(topology, comm.Size(), smoothness,
-      source.Steps().Scale(settings.BatchSize()));
+  Handshake handshake;
+  handshake.Problem(ExceptionText(exception));
+  handshake.Agree(comm, caller);
+  double smoothness = 0;
+  for (const double other : comm.Gather(mine))
+    smoothness = std::max(smoothness, other);
   return smoothness;
 }
 
