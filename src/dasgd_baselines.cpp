@@ -14,7 +14,7 @@
 
 namespace dasgd {
 
-#define DASGD_TRAININGS(ALGORITHM) \
+#define DASGD_TRAININGS(OPTIMIZER, ALGORITHM) \
   template class Training<ALGORITHM, double>; \
   template class Training<ALGORITHM, float>;
 DASGD_EACH_BASELINE(DASGD_TRAININGS)

@@ -11,10 +11,10 @@
 
 #include "conformance.hpp"
 
-#include <dasgd/baselines/adpsgd_worker.hpp>
-#include <dasgd/baselines/dpsgd_worker.hpp>
-#include <dasgd/baselines/server_worker.hpp>
-#include <dasgd/baselines/swift_worker.hpp>
+#include <dasgd/baselines/adpsgd.hpp>
+#include <dasgd/baselines/dpsgd.hpp>
+#include <dasgd/baselines/parameter_server_sgd.hpp>
+#include <dasgd/baselines/swift.hpp>
 
 namespace conformance {
 

@@ -10,7 +10,9 @@
 
 #include <data/text.hpp>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dasgd {
@@ -26,44 +28,110 @@ struct UpdatePolicy
   double stepScale;
 };
 
-//! What the parent must know of an algorithm to plan its runs.
-struct Algorithm
+//! An algorithm, as the table below has it.
+struct AlgorithmRow
 {
-  //! As it is given on the command line, and as the page calls it.
-  std::string name;
-  std::string label;
+  //! As it is given on the command line.
+  const char* name;
+  //! As the page calls it: the optimizer, and what distinguishes it from others
+  //! with the same.
+  const char* label;
   //! One process on one core, whatever the number of ranks?
-  bool serial = false;
+  bool serial;
   //! Does it matter who is connected to whom?
-  bool topology = false;
+  bool topology;
   //! Part of a study unless others are named?
-  bool usual = true;
+  bool usual;
   //! What a reader should know.
-  std::string note;
+  const char* note;
   //! What a number after its name and a colon means; empty if none may follow.
-  std::string option;
+  const char* option = "";
   //! How many of the update policies it can take, from the first on.
   size_t policies = 0;
   //! May it use all cores, though it is one process?
   bool allCores = false;
-  //! The algorithm without its update policy, and the name of that.
-  std::string base = name;
-  std::string policy = "";
-  //! What its step sizes are of those of SGD.
-  double stepScale = 1;
 };
 
-//! Has an algorithm a server, which is rank 0?
-inline bool HasServer(const std::string& name)
-{ return name.compare(0, 2, "ps") == 0; }
+//! How the notes of those begin that have a server.
+#define DASGD_STUDY_SERVER "rank 0 is the server and computes no gradients"
 
-//! How the notes of these begin.
-inline const std::string& ServerNote()
+//! All algorithms, with plain steps.  Whoever runs them finds the optimizer by
+//! its name.
+constexpr size_t momentumOnly = 1, anyPolicy = 4;
+constexpr AlgorithmRow algorithmRows[] = {
+    { "dasgd", "DASGD", false, true, true, "", "", anyPolicy },
+    { "dasgd_float32", "DASGD (float32)", false, true, false,
+        "updates travel in single precision" },
+    { "dasgd_bfloat16", "DASGD (bfloat16)", false, true, false,
+        "updates travel in 16 bits" },
+    { "allreduce", "AllreduceSGD", false, false, true,
+        "all wait for all, each step", "", anyPolicy },
+    { "ps", "ParameterServerSGD", false, false, true, DASGD_STUDY_SERVER, "",
+        momentumOnly },
+    { "ps_adaptive", "ParameterServerSGD (adaptive)", false, false, false,
+        DASGD_STUDY_SERVER "; late gradients take shorter steps" },
+    { "ps_picky", "ParameterServerSGD (picky)", false, false, false,
+        DASGD_STUDY_SERVER "; it drops gradients of models too far away",
+        "distance" },
+    { "dpsgd", "DPSGD", false, true, true, "neighbours average, each step" },
+    { "adpsgd", "ADPSGD", false, true, true,
+        "pairs average, without waiting for the rest", "", momentumOnly },
+    { "swift", "SWIFT", false, true, true,
+        "averages with what neighbours have sent", "period" },
+    { "local", "LocalSGD", false, false, true, "all average now and then",
+        "period", momentumOnly },
+    { "diloco", "DiLoCo", false, false, false,
+        "all average now and then, and step with momentum", "period" },
+    { "sgd", "serial SGD", true, false, true, "one process, on one core", "",
+        anyPolicy },
+    { "threads", "serial SGD (all cores)", true, false, false,
+        "one process; BLAS and OpenMP may use all cores", "", momentumOnly,
+        true },
+    { "parallel", "ens::ParallelSGD", true, false, false,
+        "one process with a thread for each core; a point at a time, counted "
+        "in batches", "", 0, true }
+};
+
+//! The optimizer of a row: what its label begins with.
+constexpr bool HasOptimizer(const AlgorithmRow& row,
+                            const std::string_view optimizer)
 {
-  static const std::string note =
-      "rank 0 is the server and computes no gradients";
-  return note;
+  const std::string_view label = row.label;
+  return label == optimizer || (label.substr(0, optimizer.size()) ==
+      optimizer && label.substr(optimizer.size(), 2) == " (");
 }
+
+//! How many of the update policies an optimizer is compiled for.
+constexpr size_t PoliciesOf(const std::string_view optimizer)
+{
+  size_t most = 0;
+  for (const AlgorithmRow& row : algorithmRows)
+    most = HasOptimizer(row, optimizer) ? std::max(most, row.policies) : most;
+  return most;
+}
+
+//! What the parent must know of an algorithm to plan its runs; see
+//! AlgorithmRow.
+struct Algorithm
+{
+  std::string name;
+  std::string label;
+  bool serial = false;
+  bool topology = false;
+  bool usual = true;
+  std::string note;
+  std::string option;
+  bool allCores = false;
+  //! Without its update policy, and the name of that.
+  const AlgorithmRow* base = nullptr;
+  std::string policy;
+  //! What its step sizes are of those of SGD.
+  double stepScale = 1;
+
+  //! Has it a server, which is rank 0?
+  bool HasServer() const
+  { return base && HasOptimizer(*base, "ParameterServerSGD"); }
+};
 
 //! One more word within the brackets of a label.
 inline std::string AddToLabel(const std::string& label, const std::string& word)
@@ -93,53 +161,20 @@ inline std::vector<Algorithm> MakeAlgorithms()
 {
   // Momentum of 0.9 makes steps ten times as long in the end; those of the last
   // two are as long as their step size, whatever the gradient is.
-  const std::vector<UpdatePolicy> policies = {
+  const UpdatePolicy policies[anyPolicy] = {
       { "momentum", "momentum", "momentum 0.9", 0.1 },
       { "nesterov", "Nesterov", "Nesterov's momentum 0.9", 0.1 },
       { "adam", "Adam", "", 0.01 },
       { "rmsprop", "RMSProp", "", 0.01 }
   };
-  const size_t momentum = 1, any = policies.size();
-  const std::vector<Algorithm> plain = {
-      { "dasgd", "DASGD", false, true, true, "", "", any },
-      { "dasgd_float32", "DASGD (float32)", false, true, false,
-          "updates travel in single precision", "" },
-      { "dasgd_bfloat16", "DASGD (bfloat16)", false, true, false,
-          "updates travel in 16 bits", "" },
-      { "allreduce", "AllreduceSGD", false, false, true,
-          "all wait for all, each step", "", any },
-      { "ps", "ParameterServerSGD", false, false, true,
-          ServerNote(), "", momentum },
-      { "ps_adaptive", "ParameterServerSGD (adaptive)", false, false, false,
-          ServerNote() + "; late gradients take shorter steps", "" },
-      { "ps_picky", "ParameterServerSGD (picky)", false, false, false,
-          ServerNote() + "; it drops gradients of models too far away",
-          "distance" },
-      { "dpsgd", "DPSGD", false, true, true, "neighbours average, each step",
-          "" },
-      { "adpsgd", "ADPSGD", false, true, true,
-          "pairs average, without waiting for the rest", "", momentum },
-      { "swift", "SWIFT", false, true, true,
-          "averages with what neighbours have sent", "period" },
-      { "local", "LocalSGD", false, false, true,
-          "all average now and then", "period", momentum },
-      { "diloco", "DiLoCo", false, false, false,
-          "all average now and then, and step with momentum", "period" },
-      { "sgd", "serial SGD", true, false, true, "one process, on one core",
-          "", any },
-      { "threads", "serial SGD (all cores)", true, false, false,
-          "one process; BLAS and OpenMP may use all cores", "", momentum,
-          true },
-      { "parallel", "ens::ParallelSGD", true, false, false,
-          "one process with a thread for each core; a point at a time, counted "
-          "in batches", "", 0, true }
-  };
   std::vector<Algorithm> all;
-  for (const Algorithm& base : plain)
+  for (const AlgorithmRow& row : algorithmRows)
   {
-    all.push_back(base);
-    for (size_t i = 0; i < base.policies; ++i)
-      all.push_back(WithPolicy(base, policies[i]));
+    const Algorithm plain{ row.name, row.label, row.serial, row.topology,
+        row.usual, row.note, row.option, row.allCores, &row, "" };
+    all.push_back(plain);
+    for (size_t i = 0; i < row.policies; ++i)
+      all.push_back(WithPolicy(plain, policies[i]));
   }
   return all;
 }

@@ -285,9 +285,12 @@ class PageMaker
   std::string NoteOf(const Cell& cell) const
   {
     std::string note = cell.algorithm->note;
-    if (HasServer(cell.algorithm->name) &&
+    if (cell.algorithm->HasServer() &&
         SlowFactors(cell.slow, cell.ranks).front() > 1)
-      note.insert(ServerNote().size(), ", so its slowness does not matter");
+    {
+      note.insert(std::string(DASGD_STUDY_SERVER).size(), ", so its slowness "
+          "does not matter");
+    }
     const std::string step = StepNote(Tune(settings, results, cell));
     return note + (note.empty() || step.empty() ? "" : "; ") + step;
   }

@@ -223,8 +223,8 @@ inline Cell CellOf(const Algorithm& algorithm, const Group& group)
   // What the default stands for depends on the machines for DASGD only.
   if (algorithm.topology)
   {
-    cell.topology = (group.topology == "auto" && algorithm.base.compare(0, 5,
-        "dasgd") != 0) ? "complete" : group.topology;
+    cell.topology = (group.topology == "auto" && !HasOptimizer(*algorithm.base,
+        "DASGD")) ? "complete" : group.topology;
   }
   return cell;
 }

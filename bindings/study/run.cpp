@@ -282,77 +282,81 @@ class Trainer
   {
     const Algorithm* const known = FindAlgorithm(
         (name == "independent") ? "sgd" : name);
-    if (known)
-      base = known->base;
+    if (!known)
+      Refuse();
+    base = known->base;
     // On virtual time, what is serial is one rank of DASGD: it takes the same
     // steps.
-    if (context.simulated && base == "sgd")
-      base = "dasgd";
+    if (context.simulated && std::string(base->name) == "sgd")
+      base = FindAlgorithm("dasgd")->base;
     const double step = context.run.Number("step_size");
     const double batch = context.run.Number("batch_size");
     const double alongMean = StepAlongMean(context.task, step, batch);
     // Of steps that do not depend on how long the gradient is.
     const double normed = ensmallen::dividesStep ? step * batch : step;
-    const std::string policy = known ? known->policy : "";
-    if (policy == "momentum")
-      With(ens::MomentumUpdate(0.9), alongMean);
-    else if (policy == "nesterov")
-      With(ens::NesterovMomentumUpdate(0.9), alongMean);
-    else if (policy == "adam")
-      With(ens::AdamUpdate(), normed);
-    else if (policy == "rmsprop")
-      With(ens::RMSPropUpdate(), normed);
+    if (known->policy == "momentum")
+      With<1>(ens::MomentumUpdate(0.9), alongMean);
+    else if (known->policy == "nesterov")
+      With<2>(ens::NesterovMomentumUpdate(0.9), alongMean);
+    else if (known->policy == "adam")
+      With<3>(ens::AdamUpdate(), normed);
+    else if (known->policy == "rmsprop")
+      With<4>(ens::RMSPropUpdate(), normed);
     else
-      With(ens::VanillaUpdate(), alongMean);
+      With<0>(ens::VanillaUpdate(), alongMean);
   }
 
  private:
-  //! Train with an update policy.  To compile an algorithm takes long, so it is
-  //! only for the policies that it can be had with.
-  template<typename PolicyType>
-  void With(const PolicyType& policy, const double step)
+  [[noreturn]] void Refuse() const
   {
-    constexpr bool plain = std::is_same<PolicyType, ens::VanillaUpdate>::value;
-    if (base == "sgd" || base == "threads")
-      return TrainSerially(Make<ens::SGD>(policy, step));
-    if (base == "allreduce")
-      return Train(Make<AllreduceSGD>(policy, step));
-    if (base.compare(0, 5, "dasgd") == 0)
-    {
-      auto optimizer = Make<DASGD>(policy, step);
-      if (base.size() > 5)
-        optimizer.WireFormat() = base.substr(6);
-      return Train(optimizer);
-    }
-    if constexpr (plain || std::is_same<PolicyType,
-        ens::MomentumUpdate>::value)
-    {
-      if (base == "local")
-        return TrainPeriodically(Make<LocalSGD>(policy, step));
-      if (base == "adpsgd")
-        return Train(Make<ADPSGD>(policy, step));
-      if (HasServer(base))
-      {
-        auto optimizer = Make<ParameterServerSGD>(policy, step);
-        optimizer.DelayAdaptive() = (base == "ps_adaptive");
-        if (number > 0)
-          optimizer.MaxDistance() = number;
-        return Train(optimizer);
-      }
-    }
-    if constexpr (plain)
-    {
-      if (base == "parallel")
-        return TrainInThreads(context, function, iterate, watch);
-      if (base == "diloco")
-        return TrainPeriodically(Make<DiLoCo>(policy, step));
-      if (base == "swift")
-        return TrainPeriodically(Make<SWIFT>(policy, step));
-      if (base == "dpsgd")
-        return Train(Make<DPSGD>(policy, step));
-    }
     throw std::invalid_argument("There is no algorithm '" + name + "' in this "
         "program; leave it out of '--algorithms'!");
+  }
+
+  //! Is this the optimizer that is asked for?
+  bool Is(const char* optimizer) const
+  { return HasOptimizer(*base, optimizer); }
+
+  /**
+   * Train with an update policy.
+   *
+   * @tparam Policy Which one; 0 is none.  To compile an algorithm takes long,
+   *     so it is only for the policies that it can be had with.
+   */
+  template<size_t Policy, typename PolicyType>
+  void With(const PolicyType& policy, const double step)
+  {
+    if (Is("serial SGD"))
+      return TrainSerially(Make<ens::SGD>(policy, step));
+    if (Policy == 0 && Is("ens::ParallelSGD"))
+      return TrainInThreads(context, function, iterate, watch);
+    bool trained = TrainAs<Policy, DASGD>(policy, step);
+#define DASGD_TRAIN(OPTIMIZER, ALGORITHM) \
+    trained = trained || TrainAs<Policy, OPTIMIZER>(policy, step);
+    DASGD_EACH_BASELINE(DASGD_TRAIN)
+#undef DASGD_TRAIN
+    if (!trained)
+      Refuse();
+  }
+
+  //! The same, if this is the optimizer that is asked for.
+  template<size_t Policy,
+           template<typename, typename> class OptimizerType,
+           typename PolicyType>
+  bool TrainAs(const PolicyType& policy, const double step)
+  {
+    using Type = OptimizerType<PolicyType, ens::NoDecay>;
+    if constexpr (Policy <= PoliciesOf(Type::Algorithm::Name()))
+    {
+      if (!Is(Type::Algorithm::Name()))
+        return false;
+      Type optimizer = Make<OptimizerType>(policy, step);
+      Configure(optimizer);
+      Train(optimizer);
+      return true;
+    }
+    else
+      return false;
   }
 
   template<template<typename, typename> class OptimizerType,
@@ -364,9 +368,39 @@ class Trainer
         context.run.Count("batch_size"), 0, -1, true, policy);
   }
 
+  //! What the rest of the algorithm's name says, and the number after it.
+  template<typename OptimizerType>
+  void Configure(OptimizerType& optimizer) const
+  {
+    using Options = typename OptimizerType::Algorithm::Options;
+    const std::string row = base->name;
+    if constexpr (IsDasgd<typename OptimizerType::Algorithm>)
+    {
+      if (row != "dasgd")
+        optimizer.WireFormat() = row.substr(6);
+    }
+    else if constexpr (std::is_same<Options, ServerOptions>::value)
+    {
+      optimizer.DelayAdaptive() = (row == "ps_adaptive");
+      if (number > 0)
+        optimizer.MaxDistance() = number;
+    }
+    else if constexpr (HasPeriod<Options>::value)
+    {
+      if (number > 0)
+        optimizer.Period() = size_t(number);
+    }
+  }
+
+  template<typename OptionsType, typename = void>
+  struct HasPeriod : std::false_type { };
+  template<typename OptionsType>
+  struct HasPeriod<OptionsType, std::void_t<decltype(
+      std::declval<OptionsType&>().Period())>> : std::true_type { };
+
   //! Train with one of dasgd's optimizers.
   template<typename OptimizerType>
-  void Train(OptimizerType&& optimizer)
+  void Train(OptimizerType& optimizer)
   {
     const std::string topology = context.run.Text("topology");
     optimizer.Topology() = topology.empty() ? "complete" : topology;
@@ -381,15 +415,6 @@ class Trainer
     else
       optimizer.Optimize(function, iterate, watch);
     Account(context.result, optimizer.Report(), watch);
-  }
-
-  //! The same, with the period that may be given.
-  template<typename OptimizerType>
-  void TrainPeriodically(OptimizerType&& optimizer)
-  {
-    if (number > 0)
-      optimizer.Period() = size_t(number);
-    Train(optimizer);
   }
 
   //! Train with one of ensmallen's optimizers on this rank alone.
@@ -412,7 +437,7 @@ class Trainer
   std::string name;
   double number = 0;
   //! Without its update policy.
-  std::string base;
+  const AlgorithmRow* base = nullptr;
 };
 
 //! The curve of the copies.
@@ -499,7 +524,9 @@ void Describe(Context& context,
 size_t Observer(const std::string& algorithm,
                 const std::vector<double>& factors)
 {
-  const size_t first = HasServer(algorithm) ? 1 : 0;
+  const Algorithm* const known = FindAlgorithm(algorithm.substr(0,
+      algorithm.find(':')));
+  const size_t first = (known && known->HasServer()) ? 1 : 0;
   for (size_t i = first; i < factors.size(); ++i)
   {
     if (factors[i] == 1)

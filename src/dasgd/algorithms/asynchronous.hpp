@@ -35,7 +35,7 @@ struct Asynchronous
   using Traits = TraitsType;
   using Options = typename TraitsType::Options;
 
-  static const char* Name() { return TraitsType::Name(); }
+  static constexpr const char* Name() { return TraitsType::Name(); }
 
   //! Does one rank keep the model for all others?
   static constexpr bool serves = TraitsType::serves;

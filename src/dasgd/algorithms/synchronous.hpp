@@ -65,7 +65,7 @@ struct Synchronous
   using Traits = TraitsType;
   using Options = typename TraitsType::Options;
 
-  static const char* Name() { return TraitsType::Name(); }
+  static constexpr const char* Name() { return TraitsType::Name(); }
 
   static constexpr bool serves = false;
   static constexpr bool averages = false;

@@ -1,7 +1,7 @@
 /**
  * @file baseline_training.hpp
  *
- * The trainings of the algorithms that DASGD is compared with.
+ * The algorithms that DASGD is compared with.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -10,29 +10,29 @@
 
 #include "../algorithms/synchronous.hpp"
 #include "../training/training.hpp"
-#include "adpsgd_worker.hpp"
-#include "allreduce_traits.hpp"
+#include "adpsgd.hpp"
+#include "allreduce_sgd.hpp"
 #include "asynchronous_baseline.hpp"
-#include "diloco_traits.hpp"
-#include "dpsgd_worker.hpp"
-#include "local_traits.hpp"
-#include "server_worker.hpp"
-#include "swift_worker.hpp"
+#include "diloco.hpp"
+#include "dpsgd.hpp"
+#include "local_sgd.hpp"
+#include "parameter_server_sgd.hpp"
+#include "swift.hpp"
 
-//! Does something for each baseline.
+//! Does something for the optimizer and the algorithm of each baseline.
 #define DASGD_EACH_BASELINE(DO) \
-  DO(AsynchronousBaseline<DpsgdTraits>) \
-  DO(AsynchronousBaseline<AdpsgdTraits>) \
-  DO(AsynchronousBaseline<SwiftTraits>) \
-  DO(AsynchronousBaseline<ServerTraits>) \
-  DO(Synchronous<AllreduceTraits>) \
-  DO(Synchronous<LocalTraits>) \
-  DO(Synchronous<DilocoTraits>)
+  DO(DPSGD, AsynchronousBaseline<DpsgdTraits>) \
+  DO(ADPSGD, AsynchronousBaseline<AdpsgdTraits>) \
+  DO(SWIFT, AsynchronousBaseline<SwiftTraits>) \
+  DO(ParameterServerSGD, AsynchronousBaseline<ServerTraits>) \
+  DO(AllreduceSGD, Synchronous<AllreduceTraits>) \
+  DO(LocalSGD, Synchronous<LocalTraits>) \
+  DO(DiLoCo, Synchronous<DilocoTraits>)
 
 namespace dasgd {
 
 #ifdef DASGD_COMPILED
-#define DASGD_TRAININGS(ALGORITHM) \
+#define DASGD_TRAININGS(OPTIMIZER, ALGORITHM) \
   extern template class Training<ALGORITHM, double>; \
   extern template class Training<ALGORITHM, float>;
 DASGD_EACH_BASELINE(DASGD_TRAININGS)

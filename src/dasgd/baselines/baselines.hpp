@@ -8,12 +8,20 @@
 #ifndef DASGD_BASELINES_BASELINES_HPP
 #define DASGD_BASELINES_BASELINES_HPP
 
-#include "adpsgd.hpp"
-#include "allreduce_sgd.hpp"
-#include "diloco.hpp"
-#include "dpsgd.hpp"
-#include "local_sgd.hpp"
-#include "parameter_server_sgd.hpp"
-#include "swift.hpp"
+#include "../optimizer/baseline.hpp"
+#include "baseline_training.hpp"
+
+namespace dasgd {
+
+// ADPSGD<UpdatePolicyType, DecayPolicyType> and the like; what they are is said
+// where their algorithms are.
+#define DASGD_OPTIMIZER(OPTIMIZER, ALGORITHM) \
+  template<typename UpdatePolicyType = ens::VanillaUpdate, \
+           typename DecayPolicyType = ens::NoDecay> \
+  using OPTIMIZER = Baseline<ALGORITHM, UpdatePolicyType, DecayPolicyType>;
+DASGD_EACH_BASELINE(DASGD_OPTIMIZER)
+#undef DASGD_OPTIMIZER
+
+} // namespace dasgd
 
 #endif

@@ -207,7 +207,7 @@ class DasgdWorker : public WorkerDefaults
 //! DASGD as an algorithm; see Asynchronous.
 struct DasgdTraits : AlgorithmDefaults
 {
-  static const char* Name() { return "DASGD"; }
+  static constexpr const char* Name() { return "DASGD"; }
   static constexpr bool formats = true;
   static constexpr bool survives = true;
 
