@@ -356,14 +356,14 @@ Ending EndingOf(const WorkerType& worker,
                 const ScriptedRank& rank,
                 const size_t peakVectors)
 {
-  const auto& endpoint = worker.Node().Endpoint();
+  const auto& endpoint = worker.Participant().Endpoint();
   Ending ending;
   ending.iterate = rank.iterate;
   // Baselines announce a gradient before they apply it; if they fail in
   // between, it is not in the model.
   ending.version = std::is_same<WorkerType, DasgdWorker<double>>::value ?
       rank.state.Version() : endpoint.Known();
-  ending.counts = worker.Node().Counts();
+  ending.counts = worker.Participant().Counts();
   ending.counts.peakVectors = peakVectors;
   ending.stopped = (endpoint.Stop() != nullptr);
   if (ending.stopped)
@@ -372,7 +372,7 @@ Ending EndingOf(const WorkerType& worker,
     ending.stopRank = endpoint.Stop()->origin;
   }
   ending.lostVerdict = rank.state.Verdict() && !ending.stopped;
-  ending.threw = bool(worker.Node().Exception());
+  ending.threw = bool(worker.Participant().Exception());
   ending.epochsClosed = rank.source.epochsClosed;
   return ending;
 }
@@ -384,15 +384,15 @@ inline Ending EndingOf(const BoardWorker<double>& worker,
   Ending ending;
   ending.iterate = rank.iterate;
   ending.version = rank.state.Version();
-  ending.counts = worker.Node().Counts();
-  ending.stopped = (worker.Node().Stop() != nullptr);
+  ending.counts = worker.Participant().Counts();
+  ending.stopped = (worker.Participant().Stop() != nullptr);
   if (ending.stopped)
   {
-    ending.reason = worker.Node().Stop()->reason;
-    ending.stopRank = worker.Node().Stop()->origin;
+    ending.reason = worker.Participant().Stop()->reason;
+    ending.stopRank = worker.Participant().Stop()->origin;
   }
   ending.lostVerdict = rank.state.Verdict() && !ending.stopped;
-  ending.threw = bool(worker.Node().Exception());
+  ending.threw = bool(worker.Participant().Exception());
   ending.epochsClosed = rank.source.epochsClosed;
   return ending;
 }

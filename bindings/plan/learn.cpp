@@ -91,7 +91,7 @@ LearnedRow Run(const LearnSettings& settings,
     std::vector<study::SharedFunction> functions(ranks, study::SharedFunction(
         function, iterate, watched.judge.Sums(), settings.model.batchSize,
         ranks));
-    SimMachine machine = study::SimulatedMachine(settings.model,
+    SimCluster machine = study::SimulatedMachine(settings.model,
         settings.cluster, ranks, topology);
     machine.seed = settings.seed;
     machine.clock = &watched.clock;

@@ -119,7 +119,7 @@ class SmallBoard
   double InTurn(const size_t gradients)
   {
     for (BoardWorker<double>& worker : workers)
-      worker.Node().Start();
+      worker.Participant().Start();
     const Clock::time_point begin = Clock::now();
     for (size_t k = 0; k < gradients; ++k)
     {

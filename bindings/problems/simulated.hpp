@@ -121,12 +121,12 @@ class SharedFunction : public Separable
  * @param topology A rank that passes frames on does so while it computes, if it
  *     has a core to itself.
  */
-inline SimMachine SimulatedMachine(const PlanModel& model,
+inline SimCluster SimulatedMachine(const PlanModel& model,
                                    const PlanCluster& cluster,
                                    const size_t ranks,
                                    const std::string& topology)
 {
-  SimMachine plain = PlanMachine(model, cluster, ranks, false);
+  SimCluster plain = PlanMachine(model, cluster, ranks, false);
   if (plan::OnBoard(model, cluster, ranks, topology.empty() ?
       Topology::Complete() : Topology(topology)))
     plain.applySeconds = model.passSeconds;

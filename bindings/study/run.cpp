@@ -30,7 +30,7 @@ namespace {
 struct Simulated
 {
   double clock = 0;
-  SimMachine machine;
+  SimCluster machine;
   std::vector<SharedFunction> shared;
   //! What ranks minimize: of the type that is minimized on real time, too, so
   //! that each optimizer is compiled once.

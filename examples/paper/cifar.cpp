@@ -243,7 +243,7 @@ std::string Go(const Options& options,
   }
   else
   {
-    dasgd::SimMachine machine;
+    dasgd::SimCluster machine;
     machine.seed = run;
     machine.computeSeconds.assign(workers, options.seconds);
     machine.computeSpread = 0.05;

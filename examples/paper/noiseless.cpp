@@ -100,7 +100,7 @@ class Experiment
     }
     else
     {
-      dasgd::SimMachine machine;
+      dasgd::SimCluster machine;
       machine.seed = run;
       machine.computeSeconds.assign(ranks, options.seconds);
       if (ranks > 1)

@@ -200,7 +200,7 @@ void Play(OptimizerType optimizer,
 {
   Configure(optimizer, options, seed);
   Course course{ options, *problem, 0, 0, { }, -1 };
-  dasgd::SimMachine machine;
+  dasgd::SimCluster machine;
   machine.seed = seed;
   machine.clock = &course.clock;
   machine.computeSeconds.assign(options.ranks, 0.01);

@@ -202,7 +202,7 @@ void Play(const Options& options,
     optimizer.Topology() = run.topology;
 
   double clock = 0, reachedAt = -1;
-  dasgd::SimMachine machine;
+  dasgd::SimCluster machine;
   machine.seed = run.seed;
   machine.clock = &clock;
   machine.computeSeconds.assign(run.ranks, options.gradientSeconds);

@@ -129,7 +129,7 @@ TEST_CASE("DelayAdaptive() knows how late each gradient is on many ranks, too",
   arma::mat iterate(2, 1, arma::fill::zeros);
   dasgd::ParameterServerSGD<> optimizer(1, 1, ranks * 20, -1);
   optimizer.DelayAdaptive() = true;
-  dasgd::SimMachine machine;
+  dasgd::SimCluster machine;
   machine.computeSeconds.assign(ranks, 0.01);
   dasgd::Simulate(optimizer, probes, iterate, machine);
   const double gradients = double(optimizer.Report().Gradients());

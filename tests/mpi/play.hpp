@@ -82,7 +82,7 @@ std::vector<Ending> Play(const MpiCommunicator& comm,
   const auto made = TraitsType::template Make<double>(routes, settings, options,
       script.elements, rank.problem);
   auto& worker = *made;
-  auto& endpoint = worker.Node().Endpoint();
+  auto& endpoint = worker.Participant().Endpoint();
   RankHistory log(comm.Size());
   if (history)
     endpoint.Record(log);

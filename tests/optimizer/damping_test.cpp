@@ -57,7 +57,7 @@ dasgd::DASGD<> Overload(const double step,
                         arma::mat& iterate)
 {
   const size_t ranks = 16;
-  dasgd::SimMachine machine;
+  dasgd::SimCluster machine;
   machine.seed = 3;
   machine.computeSeconds.assign(ranks, 1e-3);
   machine.computeSpread = 0.1;
@@ -136,7 +136,7 @@ TEST_CASE("Steps get shorter in policies that remember their first step, too",
   };
   const auto train = [](const double damping)
   {
-    dasgd::SimMachine machine;
+    dasgd::SimCluster machine;
     machine.computeSeconds.assign(4, 1e-3);
     std::vector<Slope> functions(4);
     arma::mat iterate(1, 1, arma::fill::zeros);
@@ -159,7 +159,7 @@ TEST_CASE("Ranks of one machine share a model on virtual time, too",
   if (Ranks() > 1)
     return; // It would be the same on each.
   const size_t ranks = 8;
-  dasgd::SimMachine machine;
+  dasgd::SimCluster machine;
   machine.computeSeconds.assign(ranks, 1e-3);
   machine.computeSpread = 0.1;
   machine.applySeconds = 1e-5;

@@ -91,7 +91,7 @@ double Simulate(dasgd::DASGD<>& optimizer,
 {
   std::vector<Probe> probes(ranks, probe);
   std::vector<Hooks> hooks(ranks);
-  dasgd::SimMachine machine;
+  dasgd::SimCluster machine;
   machine.computeSeconds = seconds;
   machine.link = [](size_t, size_t)
   {
@@ -125,7 +125,7 @@ TEST_CASE("SGDR restarts by the epochs of all simulated ranks", "[history]")
   arma::mat iterate = start, expected = start;
   dasgd::SGDR<> optimizer(2, 2.0, 4, MeanStep(0.01, 4), 48 * 10, -1, false);
   ens::SGDR<> serial(2, 2.0, 4, MeanStep(0.01, 4), 48 * 10, -1, false);
-  dasgd::SimMachine machine;
+  dasgd::SimCluster machine;
   machine.computeSeconds = { 1 };
   std::vector<Probe> one(1, probe), three(3, probe);
   const double objective = dasgd::Simulate(optimizer, one, iterate, machine);
@@ -170,7 +170,7 @@ TEST_CASE("Simulated ranks share the work and end alike", "[history]")
   {
     std::vector<Probe> each(2, probe);
     std::vector<Hooks> hooks(2);
-    dasgd::SimMachine two;
+    dasgd::SimCluster two;
     two.computeSeconds = { 1, 1 };
     arma::mat other(3, 1, arma::fill::ones);
     FixedDASGD brief(MeanStep(1e-3, 4), 4, 64, -1);
@@ -186,7 +186,7 @@ TEST_CASE("Simulated ranks share the work and end alike", "[history]")
   arma::mat again(3, 1, arma::fill::ones);
   FixedDASGD second(optimizer);
   std::vector<Probe> probes(4, probe);
-  dasgd::SimMachine machine;
+  dasgd::SimCluster machine;
   machine.computeSeconds.assign(4, 1.0);
   machine.link = [](size_t, size_t)
   {

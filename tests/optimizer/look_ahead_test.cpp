@@ -322,7 +322,7 @@ TEST_CASE("Ranks in lockstep take the steps of the formula", "[ahead]")
     void Gradient(const arma::mat& x, size_t, arma::mat& gradient, size_t)
     { gradient = x; }
   };
-  dasgd::SimMachine machine;
+  dasgd::SimCluster machine;
   machine.computeSeconds.assign(ranks, 1e-3);
   machine.link = [](size_t, size_t)
   {
@@ -415,7 +415,7 @@ TEST_CASE("A callback that changes the momentum does not spoil the velocity",
   };
   const auto train = [](const bool changes)
   {
-    dasgd::SimMachine machine;
+    dasgd::SimCluster machine;
     machine.computeSeconds.assign(2, 1e-3);
     std::vector<Flat> functions(2);
     std::vector<Change> callbacks(2, Change{ changes });

@@ -124,7 +124,7 @@ TEST_CASE("Adam takes large steps at equal ranks", "[short]")
     dasgd::DASGD<ens::AdamUpdate> optimizer(0.5, 2, 500000, 1e-3, false,
         ens::AdamUpdate(1e-8, 0.7, 0.999));
     std::vector<Problem> problems(ranks, problem);
-    dasgd::SimMachine machine;
+    dasgd::SimCluster machine;
     machine.computeSeconds.assign(ranks, 1e-6);
     machine.computeSpread = 0.5;
     machine.link = [](size_t, size_t)

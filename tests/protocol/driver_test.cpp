@@ -34,9 +34,9 @@ struct DrivenRank
       rank(script, number),
       routes(Topology(script.topology), script.ranks, number),
       worker(routes, script.window, script.elements, rank.problem),
-      wires(worker.Node().Endpoint().Pool()),
+      wires(worker.Participant().Endpoint().Pool()),
       driver(worker)
-  { worker.Node().Start(); }
+  { worker.Participant().Start(); }
 
   Action Choose() { return driver.Choose(0, wires); }
 
@@ -94,8 +94,8 @@ TEST_CASE("a rank computes while it has work, and then waits for the others",
   for (const DrivenRank* rank : { &zero, &one })
   {
     CHECK(rank->rank.state.Version() == VersionVector{ 4, 4 });
-    CHECK(rank->worker.Node().Counts().computed == 4);
-    CHECK(rank->worker.Node().Counts().applied == 8);
+    CHECK(rank->worker.Participant().Counts().computed == 4);
+    CHECK(rank->worker.Participant().Counts().applied == 8);
   }
   for (size_t i = 0; i < script.elements; ++i)
     CHECK(zero.rank.iterate[i] == Approx(one.rank.iterate[i]));
@@ -143,7 +143,7 @@ TEST_CASE("a rank that has not delivered its last frame does not leave",
     zero.Take(one);
   zero.driver.Send(zero.wires);
   // Rank 0 has everything; rank 1 has nothing yet.
-  CHECK(zero.worker.Node().Endpoint().FinalsMissing() == 0);
+  CHECK(zero.worker.Participant().Endpoint().FinalsMissing() == 0);
   CHECK(!zero.driver.MayLeave(zero.wires));
   while (!zero.wires.sent.empty())
     one.Take(zero);

@@ -23,7 +23,7 @@ using BoardSimulationType = BoardSimulation<double>;
 
 //! All ranks of a case, on a board with chunks of so many elements.
 std::unique_ptr<BoardSimulationType> OnBoard(const Case& script,
-                                             const SimMachine& machine,
+                                             const SimCluster& machine,
                                              const size_t chunk,
                                              ScriptedRanks& ranks,
                                              const BoardLinks& links,
@@ -191,7 +191,7 @@ BoardLinks Spread(SimRun& run, const std::uint64_t seed)
 }
 
 //! Make frames longer than any that leave together, and links as much faster.
-void Lengthen(SimMachine& machine)
+void Lengthen(SimCluster& machine)
 {
   const double factor = 1e5;
   machine.vectorBytes = 1000000;
@@ -360,7 +360,7 @@ class Steps
     {
       workers.push_back(std::make_unique<BoardWorker<double>>(board,
           ranks[i]->problem, script.Response()));
-      workers[i]->Node().Start();
+      workers[i]->Participant().Start();
     }
   }
 
@@ -427,13 +427,13 @@ TEST_CASE("a step that waits for the board follows what it misses there",
     // Its update is formed, but it does not get to the board.
     steps.Do(0);
     REQUIRE(steps.workers[0]->UnderWay());
-    while (steps.workers[1]->Node().Counts().computed < rule.missed ||
+    while (steps.workers[1]->Participant().Counts().computed < rule.missed ||
         steps.workers[1]->UnderWay())
       steps.Do(1);
     while (steps.workers[0]->UnderWay())
       steps.Do(0);
     CHECK(steps.ranks[0]->source.shortened == Approx(rule.factor));
-    CHECK(steps.workers[0]->Node().Counts().stepFactors ==
+    CHECK(steps.workers[0]->Participant().Counts().stepFactors ==
         Approx(rule.factor));
   }
 }
@@ -544,7 +544,7 @@ class Machines
           traffic[i], WireFormat(format));
       workers.push_back(std::make_unique<BoardWorker<double>>(boards[i],
           ranks[i]->problem));
-      workers[i]->Node().Start();
+      workers[i]->Participant().Start();
     }
   }
 

@@ -34,7 +34,7 @@ inline ScriptedRanks MakeRanks(const Case& script)
 
 //! A simulation of DASGD.
 inline std::unique_ptr<SimulationType> Simulate(const Case& script,
-                                                const SimMachine& machine,
+                                                const SimCluster& machine,
                                                 ScriptedRanks& ranks)
 {
   return std::make_unique<SimulationType>(Topology(script.topology),
@@ -45,7 +45,7 @@ inline std::unique_ptr<SimulationType> Simulate(const Case& script,
             ranks[routes.Rank()]->problem, machine.format,
             script.Response());
         worker->MaxLead() = script.maxLead;
-        worker->Node().Endpoint().Pace().SetShare(script.share);
+        worker->Participant().Endpoint().Pace().SetShare(script.share);
         return worker;
       });
 }
@@ -111,7 +111,7 @@ using Id = std::pair<size_t, std::uint64_t>;
 struct SimRun
 {
   Case script;
-  SimMachine machine;
+  SimCluster machine;
   std::vector<Ending> ends;
   std::uint64_t fingerprint = 0;
   std::string broken;
@@ -127,7 +127,7 @@ inline SimRun Draw(const std::uint64_t seed)
   SimRun run;
   run.script =
       RandomCase(random, 1 + random.Below(random.Chance(0.2) ? 24 : 9));
-  SimMachine& machine = run.machine;
+  SimCluster& machine = run.machine;
   machine.seed = seed;
   machine.window = run.script.window;
   machine.format = run.script.format;

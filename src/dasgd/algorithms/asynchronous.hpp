@@ -144,8 +144,8 @@ struct Asynchronous
  protected:
   /**
    * Whatever an algorithm throws ends the job.  What the user's code throws
-   * never gets here: the node turns it into a fact.  This is the transport's
-   * own failure, a malformed frame, or memory that one rank lacks.
+   * never gets here: the participant turns it into a fact.  This is the
+   * transport's own failure, a malformed frame, or memory that one rank lacks.
    */
   template<typename ActionType>
   static void Guarded(const MpiCommunicator& comm, ActionType&& action)
@@ -182,10 +182,10 @@ struct Asynchronous
         options, elements, task);
     auto& worker = *made;
     Reserve(worker);
-    Endpoint<ElemType>& endpoint = worker.Node().Endpoint();
+    Endpoint<ElemType>& endpoint = worker.Participant().Endpoint();
     if (settings.machines)
       endpoint.SetMachines(*settings.machines);
-    worker.Node().Counts().staleness = settings.staleness;
+    worker.Participant().Counts().staleness = settings.staleness;
     if (settings.history)
       endpoint.Record(*settings.history);
 
@@ -197,21 +197,22 @@ struct Asynchronous
         settings.window, endpoint.Pool(), links);
     {
       // Also if a rank is lost: what this one has counted is needed then.
-      const ShowCounts live(settings.live, worker.Node().Counts(), outcome);
+      const ShowCounts live(settings.live, worker.Participant().Counts(),
+          outcome);
       try
       {
         dasgd::Run(worker, transport);
       }
       catch (const mpi::RankLost&)
       {
-        outcome.exception = worker.Node().Exception();
+        outcome.exception = worker.Participant().Exception();
         throw;
       }
     }
     outcome.stopped = (endpoint.Stop() != nullptr);
     if (outcome.stopped)
       outcome.stop = *endpoint.Stop();
-    outcome.exception = worker.Node().Exception();
+    outcome.exception = worker.Participant().Exception();
     outcome.counts.peakVectors = PeakVectors(worker) +
         settings.format.Vectors(sizeof(ElemType)) + settings.window *
         (endpoint.ReceiveFrom().size() - transport.Borrowed());

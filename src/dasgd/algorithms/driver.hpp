@@ -8,7 +8,7 @@
 #ifndef DASGD_ALGORITHMS_DRIVER_HPP
 #define DASGD_ALGORITHMS_DRIVER_HPP
 
-#include "../protocol/node.hpp"
+#include "../protocol/participant.hpp"
 #include "lead_limit.hpp"
 
 namespace dasgd {
@@ -49,7 +49,7 @@ class Driver
   //! May a frame that has arrived be taken, or is it time to compute?
   bool MayReceive()
   {
-    return worker.Node().Endpoint().Pace().LookDue() ? !Starved(worker) :
+    return worker.Participant().Endpoint().Pace().LookDue() ? !Starved(worker) :
         !HasWork(worker);
   }
 
@@ -58,7 +58,7 @@ class Driver
   Action Choose(const double now, TransportType& transport)
   {
     const bool pauses = limit.Pauses(HasWork(worker) && worker.Ahead(), now,
-        worker.Node().Counts());
+        worker.Participant().Counts());
     if (!pauses && HasWork(worker))
     {
       limit.Begins(now);
@@ -83,17 +83,18 @@ class Driver
                  const TransportType& transport,
                  const bool looked)
   {
-    worker.Node().Endpoint().Pace().Exchanged(now, traffic.framesSent +
+    worker.Participant().Endpoint().Pace().Exchanged(now, traffic.framesSent +
         traffic.framesReceived, transport.Busy(), looked &&
         transport.HasMessages());
   }
 
   //! The time up to now was spent on a gradient.
   void Computed(const double now)
-  { worker.Node().Endpoint().Pace().Computed(now); }
+  { worker.Participant().Endpoint().Pace().Computed(now); }
 
   //! The time up to now was spent neither on exchanging nor on a gradient.
-  void Other(const double now) { worker.Node().Endpoint().Pace().Other(now); }
+  void Other(const double now)
+  { worker.Participant().Endpoint().Pace().Other(now); }
 
   //! When a pause ends.
   double PausesUntil() const { return limit.Until(); }
@@ -106,7 +107,7 @@ class Driver
   //! Has this rank nothing more to do with the others?
   template<typename TransportType>
   bool MayLeave(TransportType& transport)
-  { return worker.Node().Endpoint().Done() && transport.Delivered(); }
+  { return worker.Participant().Endpoint().Done() && transport.Delivered(); }
 
  private:
   WorkerType& worker;

@@ -108,9 +108,9 @@ std::thread StartThread(ActionType&& action)
 template<typename WorkerType, typename TransportType>
 void Run(WorkerType& worker, TransportType& transport)
 {
-  auto& node = worker.Node();
-  RankReport& counts = node.Counts();
-  Stopwatch watch(node.Endpoint().History());
+  auto& participant = worker.Participant();
+  RankReport& counts = participant.Counts();
+  Stopwatch watch(participant.Endpoint().History());
   Driver<WorkerType> driver(worker);
   const auto exchanged = [&]()
   {
@@ -121,7 +121,7 @@ void Run(WorkerType& worker, TransportType& transport)
   const auto spent = [&]()
   { return transport.Crowded() ? ProcessorSeconds() : watch.Now(); };
 
-  node.Start();
+  participant.Start();
   // Is this rank looking for frames only because it has nothing else to do?
   bool waiting = false;
   while (!driver.MayLeave(transport))
@@ -160,7 +160,7 @@ void Run(WorkerType& worker, TransportType& transport)
           transport.Pause();
         else
           transport.Wait();
-        node.Idle(worker);
+        participant.Idle(worker);
         watch.Idle(counts.secondsIdle);
         driver.Other(spent());
       }

@@ -10,7 +10,7 @@
 #define DASGD_BASELINES_ADPSGD_HPP
 
 #include "../core/random.hpp"
-#include "../protocol/node.hpp"
+#include "../protocol/participant.hpp"
 #include "../algorithms/algorithm_defaults.hpp"
 
 #include <memory>
@@ -36,32 +36,33 @@ class AdpsgdWorker : public WorkerDefaults
                const size_t elements,
                RankTask<ElemType>& task) :
       task(task),
-      node(routes, { Neighbours::BothWays(routes), window,
+      participant(routes, { Neighbours::BothWays(routes), window,
           (window + 1) * routes.BothWays().size() + 1, true }, elements,
           task),
-      endpoint(node.Endpoint()),
+      endpoint(participant.Endpoint()),
       random(Mix(seed, routes.Rank())),
       replies(routes.BothWays().size())
   {
-    node.Counts().vectorBound = endpoint.MaxBuffers() +
+    participant.Counts().vectorBound = endpoint.MaxBuffers() +
         window * replies.size();
   }
 
-  dasgd::Node<ElemType>& Node() { return node; }
-  const dasgd::Node<ElemType>& Node() const { return node; }
+  dasgd::Participant<ElemType>& Participant() { return participant; }
+  const dasgd::Participant<ElemType>& Participant() const
+  { return participant; }
 
   //! Compute one gradient, step along it, and ask a neighbour for its model.
   void Compute()
   {
-    node.BeginStep();
-    node.Guard([&]()
+    participant.BeginStep();
+    participant.Guard([&]()
     {
       ManifestEntry entry;
       if (task.Compute(entry))
       {
-        node.Announce(entry, nullptr, task.BatchPoints());
+        participant.Announce(entry, nullptr, task.BatchPoints());
         task.Step(double(task.BatchPoints()));
-        node.ApplyOwn(entry);
+        participant.ApplyOwn(entry);
       }
       task.CloseEpochs();
     });
@@ -70,7 +71,7 @@ class AdpsgdWorker : public WorkerDefaults
       request = Request::Wanted;
       partner = size_t(random.Below(replies.size()));
     }
-    node.Conclude(*this);
+    participant.Conclude(*this);
   }
 
   void Receive(const std::uint8_t* bytes, const size_t size, const size_t from)
@@ -91,7 +92,7 @@ class AdpsgdWorker : public WorkerDefaults
       Add(task.Iterate(), frame.vector, endpoint.Elements());
       request = Request::None;
     }
-    node.Accept(false, *this);
+    participant.Accept(false, *this);
   }
 
   bool HasVector(const size_t link) const
@@ -156,7 +157,7 @@ class AdpsgdWorker : public WorkerDefaults
   }
 
   RankTask<ElemType>& task;
-  dasgd::Node<ElemType> node;
+  dasgd::Participant<ElemType> participant;
   Endpoint<ElemType>& endpoint;
   Random random;
   Request request = Request::None;

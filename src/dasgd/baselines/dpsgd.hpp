@@ -10,7 +10,7 @@
 #define DASGD_BASELINES_DPSGD_HPP
 
 #include "../topology/mixing.hpp"
-#include "../protocol/node.hpp"
+#include "../protocol/participant.hpp"
 #include "../algorithms/algorithm_defaults.hpp"
 
 #include <memory>
@@ -44,9 +44,9 @@ class DpsgdWorker : public WorkerDefaults
               const size_t elements,
               RankTask<ElemType>& task) :
       task(task),
-      node(routes, { Neighbours::BothWays(routes), window,
+      participant(routes, { Neighbours::BothWays(routes), window,
           window * mixing.Neighbours().size() + 1, true }, elements, task),
-      endpoint(node.Endpoint()),
+      endpoint(participant.Endpoint()),
       mixing(mixing),
       hops(hops),
       sent(mixing.Neighbours().size(), false),
@@ -54,12 +54,13 @@ class DpsgdWorker : public WorkerDefaults
   {
     for (Sum& sum : sums)
       sum.values.assign(elements, 0);
-    node.Counts().vectorBound = 2 +
+    participant.Counts().vectorBound = 2 +
         2 * window * mixing.Neighbours().size() + 1;
   }
 
-  dasgd::Node<ElemType>& Node() { return node; }
-  const dasgd::Node<ElemType>& Node() const { return node; }
+  dasgd::Participant<ElemType>& Participant() { return participant; }
+  const dasgd::Participant<ElemType>& Participant() const
+  { return participant; }
 
   //! One gradient in each round.
   bool MayCompute() const { return !computed; }
@@ -67,17 +68,17 @@ class DpsgdWorker : public WorkerDefaults
   //! Compute the gradient of this round.
   void Compute()
   {
-    node.BeginStep();
+    participant.BeginStep();
     computed = true;
-    node.Guard([&]()
+    participant.Guard([&]()
     {
       if (task.Compute(entry))
       {
-        node.Announce(entry, nullptr, task.BatchPoints());
+        participant.Announce(entry, nullptr, task.BatchPoints());
         hasStep = true;
       }
     });
-    node.Conclude(*this);
+    participant.Conclude(*this);
     EndRound();
   }
 
@@ -102,7 +103,7 @@ class DpsgdWorker : public WorkerDefaults
         sum.values[i] += weight * model[i];
       ++sum.models;
     }
-    node.Accept(false, *this);
+    participant.Accept(false, *this);
     EndRound();
   }
 
@@ -150,7 +151,7 @@ class DpsgdWorker : public WorkerDefaults
   bool EndRound()
   {
     Sum& sum = sums[round % 2];
-    if ((!computed && !node.Finished()) || MayLeave() ||
+    if ((!computed && !participant.Finished()) || MayLeave() ||
         sum.models < mixing.Neighbours().size() ||
         std::find(sent.begin(), sent.end(), false) != sent.end())
       return false;
@@ -168,19 +169,19 @@ class DpsgdWorker : public WorkerDefaults
     if (hasStep)
     {
       hasStep = false;
-      node.Guard([&]()
+      participant.Guard([&]()
       {
         task.Step(double(task.BatchPoints()));
-        node.ApplyOwn(entry);
+        participant.ApplyOwn(entry);
         task.CloseEpochs();
       });
     }
-    node.Conclude(*this);
+    participant.Conclude(*this);
     return true;
   }
 
   RankTask<ElemType>& task;
-  dasgd::Node<ElemType> node;
+  dasgd::Participant<ElemType> participant;
   Endpoint<ElemType>& endpoint;
   Mixing mixing;
   size_t hops;

@@ -8,7 +8,7 @@
 #ifndef DASGD_BASELINES_PARAMETER_SERVER_SGD_HPP
 #define DASGD_BASELINES_PARAMETER_SERVER_SGD_HPP
 
-#include "../protocol/node.hpp"
+#include "../protocol/participant.hpp"
 #include "../algorithms/algorithm_defaults.hpp"
 
 #include <cmath>
@@ -62,10 +62,10 @@ class ServerWorker : public WorkerDefaults
                const size_t elements,
                RankTask<ElemType>& task) :
       task(task),
-      node(routes, { Neighbours::Of(routes), window,
+      participant(routes, { Neighbours::Of(routes), window,
           (window + 1) * routes.SendTo().size() + 1, true }, elements,
           task),
-      endpoint(node.Endpoint()),
+      endpoint(participant.Endpoint()),
       options(options),
       serves(routes.Rank() == options.ServerRank()),
       wanted(routes.SendTo().size(), false),
@@ -75,12 +75,13 @@ class ServerWorker : public WorkerDefaults
       points(routes.Ranks(), 0),
       fetched(routes.Ranks(), 0)
   {
-    node.Counts().vectorBound = endpoint.MaxBuffers() + given.size() +
+    participant.Counts().vectorBound = endpoint.MaxBuffers() + given.size() +
         window * routes.ReceiveFrom().size();
   }
 
-  dasgd::Node<ElemType>& Node() { return node; }
-  const dasgd::Node<ElemType>& Node() const { return node; }
+  dasgd::Participant<ElemType>& Participant() { return participant; }
+  const dasgd::Participant<ElemType>& Participant() const
+  { return participant; }
 
   //! A worker computes only with a model that has its last gradient.
   bool MayCompute() const { return fresh; }
@@ -88,17 +89,17 @@ class ServerWorker : public WorkerDefaults
   //! Compute one gradient and send it to the server.
   void Compute()
   {
-    node.BeginStep();
-    node.Guard([&]()
+    participant.BeginStep();
+    participant.Guard([&]()
     {
       if (!task.Compute(entry))
         return;
       if (endpoint.Routes().Emit().empty())
       {
         // Alone it serves itself.
-        node.Announce(entry, nullptr, task.BatchPoints());
+        participant.Announce(entry, nullptr, task.BatchPoints());
         task.Step(double(task.BatchPoints()));
-        node.ApplyOwn(entry);
+        participant.ApplyOwn(entry);
         task.CloseEpochs();
       }
       else
@@ -107,11 +108,11 @@ class ServerWorker : public WorkerDefaults
         box.buffer = endpoint.Pool().Take();
         std::copy(task.Gradient(), task.Gradient() +
             endpoint.Elements(), FrameVector<ElemType>(box.buffer));
-        node.Announce(entry, fetched.data(), task.BatchPoints());
+        participant.Announce(entry, fetched.data(), task.BatchPoints());
         fresh = false;
       }
     });
-    node.Conclude(*this);
+    participant.Conclude(*this);
   }
 
   void Receive(const std::uint8_t* bytes, const size_t size, const size_t from)
@@ -122,7 +123,7 @@ class ServerWorker : public WorkerDefaults
     {
       if (vector)
         Serve(from);
-      node.Accept(true, *this);
+      participant.Accept(true, *this);
       return;
     }
     if (vector)
@@ -134,18 +135,18 @@ class ServerWorker : public WorkerDefaults
       }
       std::copy(vector, vector + endpoint.Elements(), task.Iterate());
     }
-    node.Accept(false, *this);
+    participant.Accept(false, *this);
     if (!vector)
       return;
     // All that the server knew came before the model or with it.
     fetched = endpoint.Known();
     fresh = true;
-    node.Guard([&]()
+    participant.Guard([&]()
     {
-      node.ApplyOwn(entry);
+      participant.ApplyOwn(entry);
       task.CloseEpochs();
     });
-    node.Conclude(*this);
+    participant.Conclude(*this);
   }
 
   //! The server sends its model to those that have sent a gradient.
@@ -203,13 +204,13 @@ class ServerWorker : public WorkerDefaults
     const double batch = double(its.points - points[from]);
     points[from] = its.points;
     wanted[link] = true;
-    node.CountStep();
+    participant.CountStep();
     if (!given.empty() && Distance(given[link].data()) > options.MaxDistance())
     {
-      ++node.Counts().discarded;
+      ++participant.Counts().discarded;
       return;
     }
-    node.Guard([&]()
+    participant.Guard([&]()
     {
       std::copy(frame.vector, frame.vector + endpoint.Elements(),
           task.Gradient());
@@ -231,7 +232,7 @@ class ServerWorker : public WorkerDefaults
   }
 
   RankTask<ElemType>& task;
-  dasgd::Node<ElemType> node;
+  dasgd::Participant<ElemType> participant;
   Endpoint<ElemType>& endpoint;
   ServerOptions options;
   bool serves;

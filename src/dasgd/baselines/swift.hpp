@@ -10,7 +10,7 @@
 #define DASGD_BASELINES_SWIFT_HPP
 
 #include "../topology/mixing.hpp"
-#include "../protocol/node.hpp"
+#include "../protocol/participant.hpp"
 #include "../algorithms/algorithm_defaults.hpp"
 
 #include <memory>
@@ -40,9 +40,9 @@ class SwiftWorker : public WorkerDefaults
               const size_t elements,
               RankTask<ElemType>& task) :
       task(task),
-      node(routes, { Neighbours::BothWays(routes), window,
+      participant(routes, { Neighbours::BothWays(routes), window,
           window * mixing.Neighbours().size() + 1, true }, elements, task),
-      endpoint(node.Endpoint()),
+      endpoint(participant.Endpoint()),
       mixing(mixing),
       period(period),
       // All begin at the same model.
@@ -50,33 +50,34 @@ class SwiftWorker : public WorkerDefaults
           task.Iterate(), task.Iterate() + elements)),
       dirty(mixing.Neighbours().size(), false)
   {
-    node.Counts().vectorBound = models.size() * (1 + 2 * window) + 1;
+    participant.Counts().vectorBound = models.size() * (1 + 2 * window) + 1;
   }
 
-  dasgd::Node<ElemType>& Node() { return node; }
-  const dasgd::Node<ElemType>& Node() const { return node; }
+  dasgd::Participant<ElemType>& Participant() { return participant; }
+  const dasgd::Participant<ElemType>& Participant() const
+  { return participant; }
 
   //! Compute one gradient, average if it is time to, and step along it.
   void Compute()
   {
-    node.BeginStep();
-    const bool now = (node.Step() % period == 0);
-    node.Guard([&]()
+    participant.BeginStep();
+    const bool now = (participant.Step() % period == 0);
+    participant.Guard([&]()
     {
       ManifestEntry entry;
       if (task.Compute(entry))
       {
-        node.Announce(entry, nullptr, task.BatchPoints());
+        participant.Announce(entry, nullptr, task.BatchPoints());
         if (now)
           Average(task.Iterate());
         task.Step(double(task.BatchPoints()));
-        node.ApplyOwn(entry);
+        participant.ApplyOwn(entry);
       }
       task.CloseEpochs();
     });
     if (now)
       dirty.assign(dirty.size(), true);
-    node.Conclude(*this);
+    participant.Conclude(*this);
   }
 
   //! Keep a neighbour's model.
@@ -88,7 +89,7 @@ class SwiftWorker : public WorkerDefaults
       std::copy(model, model + endpoint.Elements(),
           models[endpoint.LinkTo(from)].begin());
     }
-    node.Accept(false, *this);
+    participant.Accept(false, *this);
   }
 
   //! Nobody averages once all have finished.
@@ -124,7 +125,7 @@ class SwiftWorker : public WorkerDefaults
   }
 
   RankTask<ElemType>& task;
-  dasgd::Node<ElemType> node;
+  dasgd::Participant<ElemType> participant;
   Endpoint<ElemType>& endpoint;
   Mixing mixing;
   size_t period;

@@ -119,8 +119,8 @@ void RunOnBoard(BoardWorker<ElemType>& worker,
 {
   // A rank that has done its share follows the others at this interval.
   constexpr double interval = 5e-3;
-  auto& node = worker.Node();
-  RankReport& counts = node.Counts();
+  auto& participant = worker.Participant();
+  RankReport& counts = participant.Counts();
   Stopwatch watch(nullptr);
   double looked = 0;
   LeadLimit limit(maxLead);
@@ -140,7 +140,7 @@ void RunOnBoard(BoardWorker<ElemType>& worker,
     looked = watch.Now();
   };
 
-  node.Start();
+  participant.Start();
   while (!worker.Done() || !others.Over())
   {
     const bool tended = others.Tend();
@@ -165,7 +165,7 @@ void RunOnBoard(BoardWorker<ElemType>& worker,
     else if (!worker.MustPass() && !tended)
     {
       wait.Idle();
-      node.Idle(worker);
+      participant.Idle(worker);
       watch.Lap(counts.secondsIdle);
       if (worker.Behind() && watch.Now() - looked > interval)
         pass();

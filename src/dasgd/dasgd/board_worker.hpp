@@ -11,7 +11,7 @@
 
 #include "../core/vector_ops.hpp"
 #include "../protocol/board.hpp"
-#include "../protocol/node.hpp"
+#include "../protocol/participant.hpp"
 #include "staleness_response.hpp"
 
 #include <algorithm>
@@ -20,14 +20,14 @@
 
 namespace dasgd {
 
-//! The node of a rank on a board.  What it has to tell waits until the rank
-//! gets to the board.
+//! The participant of a rank on a board.  What it has to tell waits until the
+//! rank gets to the board.
 template<typename ElemType>
-class BoardNode : public NodeBase<ElemType>
+class BoardParticipant : public ParticipantBase<ElemType>
 {
  public:
-  explicit BoardNode(RankTask<ElemType>& task) :
-      NodeBase<ElemType>(task),
+  explicit BoardParticipant(RankTask<ElemType>& task) :
+      ParticipantBase<ElemType>(task),
       factsOf(task.State().Ranks(), 0),
       termination(task.State().Ranks())
   { }
@@ -106,33 +106,33 @@ class BoardWorker : public WorkerDefaults
       board(board),
       pass(board, task.State().Rank()),
       task(task),
-      node(task),
+      participant(task),
       response(response),
       others(task.State().Ranks())
   {
     lines.reserve(block);
     // The board is not this rank's alone, but there is no other vector besides
     // its own.
-    node.Counts().vectorBound = node.Counts().peakVectors =
+    participant.Counts().vectorBound = participant.Counts().peakVectors =
         board.Outgoing() ? 2 : 1;
   }
 
-  BoardNode<ElemType>& Node() { return node; }
-  const BoardNode<ElemType>& Node() const { return node; }
+  BoardParticipant<ElemType>& Participant() { return participant; }
+  const BoardParticipant<ElemType>& Participant() const { return participant; }
 
   //! Compute a gradient; if Due(), its update is to be posted next.
   void Evaluate()
   {
-    node.BeginStep();
+    participant.BeginStep();
     due = false;
-    node.Guard([&]()
+    participant.Guard([&]()
     {
       entry = ManifestEntry();
       due = task.Evaluate(entry) && task.FormUpdate(Scale(), update,
           factor);
     });
     if (!due)
-      node.JudgeProgress(*this);
+      participant.JudgeProgress(*this);
   }
 
   bool Due() const { return due; }
@@ -199,7 +199,8 @@ class BoardWorker : public WorkerDefaults
   //! told?
   bool MustPass() const
   {
-    return !node.Untold().empty() || board.Log().Facts() > node.Facts();
+    return !participant.Untold().empty() ||
+        board.Log().Facts() > participant.Facts();
   }
   //! Does the log have records that this rank has not read?
   bool Behind() const { return board.Log().Records() > position; }
@@ -210,11 +211,11 @@ class BoardWorker : public WorkerDefaults
    */
   bool Ahead(const size_t lead)
   {
-    const std::uint64_t own = node.Counts().computed;
+    const std::uint64_t own = participant.Counts().computed;
     bool ahead = false;
     for (size_t i = 0; i < others.size(); ++i)
     {
-      if (i == task.State().Rank() || node.IsFinal(i))
+      if (i == task.State().Rank() || participant.IsFinal(i))
         continue;
       const std::uint64_t theirs = board.Log().GradientsOf(i);
       if (theirs != others[i].gradients)
@@ -226,7 +227,7 @@ class BoardWorker : public WorkerDefaults
 
   //! Has everybody computed all, and is it applied here?
   bool Done() const
-  { return node.FinalsMissing() == 0 && node.Untold().empty(); }
+  { return participant.FinalsMissing() == 0 && participant.Untold().empty(); }
 
  private:
   //! At the last chunk: say what was posted, and see how far the log is.
@@ -236,23 +237,23 @@ class BoardWorker : public WorkerDefaults
     record = BoardRecord();
     if (posts)
     {
-      node.Name(entry, task.BatchPoints());
+      participant.Name(entry, task.BatchPoints());
       record.entry = entry;
       record.at = seen;
       log.Add(record);
     }
     record.kind = BoardRecord::Kind::Fact;
-    for (const Fact& fact : node.Untold())
+    for (const Fact& fact : participant.Untold())
     {
       record.fact = fact;
       log.Add(record);
     }
-    node.Untold().clear();
+    participant.Untold().clear();
     written = log.Records();
     missed.clear();
     late = (written - position >= BoardLog::capacity);
     if (late)
-      missed = log.CatchUp(task.State().Version(), node.FactsOf());
+      missed = log.CatchUp(task.State().Version(), participant.FactsOf());
   }
 
   //! The iterate is the board as of what was written: count that.
@@ -280,31 +281,31 @@ class BoardWorker : public WorkerDefaults
       position = end;
     }
     position = written;
-    node.JudgeProgress(*this);
+    participant.JudgeProgress(*this);
   }
 
   void Apply(const BoardRecord& record)
   {
     if (record.kind == BoardRecord::Kind::Fact)
     {
-      node.Receive(record.fact);
+      participant.Receive(record.fact);
       return;
     }
     const ManifestEntry& applied = record.entry;
-    RankReport& counts = node.Counts();
+    RankReport& counts = participant.Counts();
     const std::uint64_t staleness = seen - record.at;
     seen += applied.count;
     if (!applied.versioned)
       counts.staleness.Skip(applied.count);
     if (applied.origin != task.State().Rank())
     {
-      node.ApplyEntry(applied, applied.versioned ? &staleness : nullptr);
+      participant.ApplyEntry(applied, applied.versioned ? &staleness : nullptr);
       return;
     }
     if (applied.versioned)
       counts.staleness.Add(staleness);
     const double objective = task.State().Apply(applied);
-    node.Guard([&]()
+    participant.Guard([&]()
     {
       task.Applied(applied, objective);
       task.Stepped();
@@ -314,7 +315,7 @@ class BoardWorker : public WorkerDefaults
   //! How the step that is due follows staleness.
   StepScale Scale()
   {
-    RankReport& counts = node.Counts();
+    RankReport& counts = participant.Counts();
     const StepScale scale = response.Next(counts, board.Log().Gradients() -
         seen);
     counts.stepFactors += scale.factor;
@@ -330,13 +331,13 @@ class BoardWorker : public WorkerDefaults
     if (late == 1)
       return;
     task.Shorten(late, factor);
-    node.Counts().stepFactors -= length * (1 - late);
+    participant.Counts().stepFactors -= length * (1 - late);
   }
 
   Board<ElemType>& board;
   BoardPass<ElemType> pass;
   RankTask<ElemType>& task;
-  BoardNode<ElemType> node;
+  BoardParticipant<ElemType> participant;
   StalenessResponse response;
 
   //! The gradient that is to be posted, or was last.

@@ -110,11 +110,12 @@ struct DasgdAlgorithm : public Asynchronous<DasgdTraits>
     }
     BoardWorker<ElemType> worker(board, task, StalenessResponse(
         settings.damping, settings.lookAhead, comm.Size()));
-    worker.Node().Counts().staleness = settings.staleness;
+    worker.Participant().Counts().staleness = settings.staleness;
     MpiBoardWait wait(comm, settings.crowded, Name());
     {
       // Also if a rank is lost: what this one has counted is needed then.
-      const ShowCounts live(settings.live, worker.Node().Counts(), outcome);
+      const ShowCounts live(settings.live, worker.Participant().Counts(),
+          outcome);
       try
       {
         if (carries && machines.Machines() > 1)
@@ -128,16 +129,16 @@ struct DasgdAlgorithm : public Asynchronous<DasgdTraits>
       }
       catch (const mpi::RankLost&)
       {
-        outcome.exception = worker.Node().Exception();
+        outcome.exception = worker.Participant().Exception();
         outcome.torn = worker.Torn();
         worker.Abandon();
         throw;
       }
     }
-    outcome.stopped = (worker.Node().Stop() != nullptr);
+    outcome.stopped = (worker.Participant().Stop() != nullptr);
     if (outcome.stopped)
-      outcome.stop = *worker.Node().Stop();
-    outcome.exception = worker.Node().Exception();
+      outcome.stop = *worker.Participant().Stop();
+    outcome.exception = worker.Participant().Exception();
     if (machines.Machines() == 1)
     {
       // It is final when the first rank leaves.
@@ -156,7 +157,7 @@ struct DasgdAlgorithm : public Asynchronous<DasgdTraits>
                          BoardWorker<ElemType>& worker,
                          MpiBoardWait& wait)
   {
-    RankReport& counts = worker.Node().Counts();
+    RankReport& counts = worker.Participant().Counts();
     const Routes routes(machines.Between(), machines.Machines(),
         machines.Of(comm.Rank()));
     // A thread counts by itself.

@@ -10,7 +10,7 @@
 #define DASGD_DASGD_DASGD_WORKER_HPP
 
 #include "../core/vector_ops.hpp"
-#include "../protocol/node.hpp"
+#include "../protocol/participant.hpp"
 #include "../algorithms/algorithm_defaults.hpp"
 #include "staleness_response.hpp"
 #include "update_sums.hpp"
@@ -73,31 +73,32 @@ class DasgdWorker : public WorkerDefaults
               const WireFormat& format = WireFormat::Exact,
               const StalenessResponse& response = StalenessResponse()) :
       task(task),
-      node(routes, { Neighbours::Of(routes), window,
+      participant(routes, { Neighbours::Of(routes), window,
           DasgdBuffers(routes, window), false }, elements, task),
-      endpoint(node.Endpoint()),
+      endpoint(participant.Endpoint()),
       sums(endpoint, format),
       response(response)
   {
-    node.Counts().vectorBound = DasgdVectors(routes, window) +
+    participant.Counts().vectorBound = DasgdVectors(routes, window) +
         format.Vectors(sizeof(ElemType));
   }
 
-  dasgd::Node<ElemType>& Node() { return node; }
-  const dasgd::Node<ElemType>& Node() const { return node; }
+  dasgd::Participant<ElemType>& Participant() { return participant; }
+  const dasgd::Participant<ElemType>& Participant() const
+  { return participant; }
 
   //! Compute one gradient, apply it, hand it to the network.
   void Compute()
   {
-    node.BeginStep();
-    node.Guard([&]()
+    participant.BeginStep();
+    participant.Guard([&]()
     {
       ManifestEntry entry;
       if (task.Evaluate(entry))
         StepAndEmit(entry);
       task.CloseEpochs();
     });
-    node.Conclude(*this);
+    participant.Conclude(*this);
   }
 
   //! A frame came from a neighbour: relay it, and apply it.
@@ -112,7 +113,7 @@ class DasgdWorker : public WorkerDefaults
       history->Apply(from, frame.header.frameBytes, frame.manifest.Entries());
     if (frame.vector)
       Subtract(task.Iterate(), frame.vector, endpoint.Elements());
-    node.Accept(true, *this);
+    participant.Accept(true, *this);
   }
 
   //! The sum of a channel goes out.
@@ -147,7 +148,7 @@ class DasgdWorker : public WorkerDefaults
     sums.Round(task.Iterate(), update);
     RecordStep();
     sums.Emit(update);
-    node.Announce(entry, VersionToSend(), task.BatchPoints());
+    participant.Announce(entry, VersionToSend(), task.BatchPoints());
     CountOwn(entry);
   }
 
@@ -164,7 +165,7 @@ class DasgdWorker : public WorkerDefaults
   //! How the step that is due follows staleness.
   StepScale Scale()
   {
-    RankReport& counts = node.Counts();
+    RankReport& counts = participant.Counts();
     const StepScale scale = response.Next(counts, 0);
     counts.stepFactors += scale.factor;
     counts.lookAheads += scale.lookAhead;
@@ -181,10 +182,10 @@ class DasgdWorker : public WorkerDefaults
   void CountOwn(const ManifestEntry& entry)
   {
     if (entry.versioned)
-      node.Counts().staleness.Add(0);
+      participant.Counts().staleness.Add(0);
     else
-      node.Counts().staleness.Skip(1);
-    node.ApplyOwn(entry);
+      participant.Counts().staleness.Skip(1);
+    participant.ApplyOwn(entry);
   }
 
   //! Own gradients that wait for the same neighbour at most.
@@ -197,7 +198,7 @@ class DasgdWorker : public WorkerDefaults
   }
 
   RankTask<ElemType>& task;
-  dasgd::Node<ElemType> node;
+  dasgd::Participant<ElemType> participant;
   Endpoint<ElemType>& endpoint;
   UpdateSums<ElemType> sums;
   StalenessResponse response;
@@ -223,7 +224,7 @@ struct DasgdTraits : AlgorithmDefaults
         StalenessResponse(settings.damping, settings.lookAhead,
         routes.Ranks()));
     worker->MaxLead() = settings.maxLead;
-    worker->Node().Endpoint().Pace().SetShare(settings.share);
+    worker->Participant().Endpoint().Pace().SetShare(settings.share);
     return worker;
   }
 

@@ -69,7 +69,7 @@ typename IterateType::elem_type SimulateWith(
     Settings<UpdatePolicyType, DecayPolicyType>& settings,
     std::vector<SeparableFunctionType>& functions,
     IterateType& iterate,
-    const SimMachine& machine,
+    const SimCluster& machine,
     std::vector<CallbackType>& callbacks)
 {
   using AlgorithmType = typename OptimizerType::Algorithm;
@@ -133,7 +133,7 @@ typename MatType::elem_type Simulate(
     OptimizerType& optimizer,
     std::vector<SeparableFunctionType>& functions,
     MatType& iterate,
-    const SimMachine& machine,
+    const SimCluster& machine,
     std::vector<CallbackType>& callbacks)
 {
   return SimulateWith(optimizer, optimizer, functions, iterate, machine,
@@ -148,7 +148,7 @@ typename MatType::elem_type Simulate(
     OptimizerType& optimizer,
     std::vector<SeparableFunctionType>& functions,
     MatType& iterate,
-    const SimMachine& machine)
+    const SimCluster& machine)
 {
   struct NoCallback { };
   std::vector<NoCallback> callbacks(functions.size());

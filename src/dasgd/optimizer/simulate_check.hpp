@@ -8,7 +8,7 @@
 #ifndef DASGD_OPTIMIZER_SIMULATE_CHECK_HPP
 #define DASGD_OPTIMIZER_SIMULATE_CHECK_HPP
 
-#include "../simulation/sim_machine.hpp"
+#include "../simulation/sim_cluster.hpp"
 #include "../run/work.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ inline void Refuse(const std::string& complaint)
 }
 
 //! What is wrong with the machine, or with what runs on it.
-inline std::string Validate(const SimMachine& machine,
+inline std::string Validate(const SimCluster& machine,
                              const std::vector<size_t>& points,
                              const size_t callbacks,
                              const Data data)

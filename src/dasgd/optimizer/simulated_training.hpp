@@ -42,7 +42,7 @@ class SimulatedTraining
   SimulatedTraining(CommonSettings& settings,
                     const typename AlgorithmType::Options& options,
                     const std::vector<TrainingSource<ElemType>*>& sources,
-                    const SimMachine& machineIn) :
+                    const SimCluster& machineIn) :
       settings(settings),
       options(options),
       machine(machineIn),
@@ -244,7 +244,7 @@ class SimulatedTraining
     if constexpr (synchronous)
       return simulation.Worker(rank).Counts();
     else
-      return simulation.Worker(rank).Node().Counts();
+      return simulation.Worker(rank).Participant().Counts();
   }
 
   template<typename SimulationType>
@@ -253,9 +253,9 @@ class SimulatedTraining
     if constexpr (synchronous)
       return simulation.Worker(rank).Stop();
     else if constexpr (OnBoard<SimulationType>)
-      return simulation.Worker(rank).Node().Stop();
+      return simulation.Worker(rank).Participant().Stop();
     else
-      return simulation.Worker(rank).Node().Endpoint().Stop();
+      return simulation.Worker(rank).Participant().Endpoint().Stop();
   }
 
   template<typename SimulationType>
@@ -265,7 +265,7 @@ class SimulatedTraining
     if constexpr (synchronous)
       return simulation.Worker(rank).Exception();
     else
-      return simulation.Worker(rank).Node().Exception();
+      return simulation.Worker(rank).Participant().Exception();
   }
 
   //! Where the algorithm leaves models different, make them equal; returns how
@@ -377,7 +377,7 @@ class SimulatedTraining
 
   CommonSettings& settings;
   const typename AlgorithmType::Options options;
-  SimMachine machine;
+  SimCluster machine;
   Placement placement;
   const std::vector<TrainingSource<ElemType>*> sources;
   const StepDescription steps;

@@ -13,7 +13,7 @@
 #include "../core/random.hpp"
 #include "../dasgd/board_exchange.hpp"
 #include "../dasgd/board_worker.hpp"
-#include "sim_machine.hpp"
+#include "sim_cluster.hpp"
 
 #include <cstdlib>
 #include <deque>
@@ -31,7 +31,7 @@ namespace dasgd {
 /**
  * Drives one BoardWorker for each rank as RunOnBoard() does, and a
  * BoardExchange for each machine if there are several, with virtual seconds in
- * place of real ones.  A pass over a board takes SimMachine::applySeconds, a
+ * place of real ones.  A pass over a board takes SimCluster::applySeconds, a
  * chunk its part of that.  The same seed gives the same run, bit for bit.
  */
 template<typename ElemType>
@@ -52,7 +52,7 @@ class BoardSimulation
    *     first rank does not compute?
    */
   BoardSimulation(BoardSize size,
-                  const SimMachine& machine,
+                  const SimCluster& machine,
                   const ElemType* start,
                   const MakeType& make,
                   const BoardLinks& links,
@@ -99,7 +99,7 @@ class BoardSimulation
   {
     for (size_t i = 0; i < seats.size(); ++i)
     {
-      seats[i].worker->Node().Start();
+      seats[i].worker->Participant().Start();
       clock.After(0, [this, i]() { Act(i); });
     }
     for (size_t i = 0; i < hosts.size() && beside; ++i)
@@ -136,7 +136,7 @@ class BoardSimulation
   //! What happened on a rank, with what it exchanged for its machine.
   RankReport Counts(const size_t rank) const
   {
-    RankReport counts = seats[rank].worker->Node().Counts();
+    RankReport counts = seats[rank].worker->Participant().Counts();
     if (!Carries(rank))
       return counts;
     const Host& host = hosts[links.Of(rank)];
@@ -263,7 +263,7 @@ class BoardSimulation
   }
 
   RankReport& Booked(const size_t rank)
-  { return seats[rank].worker->Node().Counts(); }
+  { return seats[rank].worker->Participant().Counts(); }
 
   //
   // Ranks.
@@ -311,7 +311,7 @@ class BoardSimulation
       BeginPass(rank);
     else
     {
-      worker.Node().Idle(worker);
+      worker.Participant().Idle(worker);
       if (worker.MustPass())
       {
         BeginPass(rank);
@@ -541,7 +541,8 @@ class BoardSimulation
       out << " rank " << i << (seat.left ? " left" : seat.halted ? " halted" :
           seat.blocked ? " waits at chunk " + std::to_string(
           seat.worker->Pass().Chunk()) : seat.resting ? " rests" : " works")
-          << ", has applied " << seat.worker->Node().Counts().applied << ";";
+          << ", has applied "
+          << seat.worker->Participant().Counts().applied << ";";
     }
     for (size_t i = 0; i < hosts.size() && hosts[i].exchange; ++i)
     {
@@ -554,7 +555,7 @@ class BoardSimulation
     return out.str();
   }
 
-  SimMachine machine;
+  SimCluster machine;
   bool beside;
   SimClock clock;
   Random random;

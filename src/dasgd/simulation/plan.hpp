@@ -9,7 +9,7 @@
 #ifndef DASGD_SIMULATION_PLAN_HPP
 #define DASGD_SIMULATION_PLAN_HPP
 
-#include "sim_machine.hpp"
+#include "sim_cluster.hpp"
 #include "../core/config.hpp"
 #include "../core/overlap.hpp"
 #include "../topology/topology.hpp"
@@ -134,7 +134,7 @@ PlanRow PlanAllreduce(const PlanModel& model,
  *
  * @param overlap Is there an exchange while gradients are computed?
  */
-SimMachine PlanMachine(const PlanModel& model,
+SimCluster PlanMachine(const PlanModel& model,
                        const PlanCluster& cluster,
                        const size_t ranks,
                        const bool overlap);

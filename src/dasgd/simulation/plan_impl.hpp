@@ -109,13 +109,13 @@ inline std::string Say(const double value)
 
 } // namespace plan
 
-DASGD_INLINE SimMachine PlanMachine(const PlanModel& model,
+DASGD_INLINE SimCluster PlanMachine(const PlanModel& model,
                                     const PlanCluster& cluster,
                                     const size_t ranks,
                                     const bool overlap)
 {
   plan::Check(model, cluster, ranks);
-  SimMachine machine;
+  SimCluster machine;
   machine.computeSeconds.assign(ranks, model.gradientSeconds + (ranks == 1 ? 0 :
       model.stepSeconds + double(ranks - 2) * model.rankSeconds));
   machine.computeSpread = model.gradientSpread;

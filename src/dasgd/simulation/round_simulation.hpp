@@ -11,7 +11,7 @@
 #include "../core/random.hpp"
 #include "../core/vector_ops.hpp"
 #include "../algorithms/round_worker.hpp"
-#include "sim_machine.hpp"
+#include "sim_cluster.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -44,7 +44,7 @@ inline double AllreduceSeconds(const size_t members,
  * The same for all ranks: within each machine first, and then between machines.
  * The slowest link of either kind counts.
  */
-inline double AllreduceSeconds(const SimMachine& machine,
+inline double AllreduceSeconds(const SimCluster& machine,
                                const size_t ranks,
                                const size_t bytes)
 {
@@ -86,7 +86,7 @@ class RoundSimulation
 
   RoundSimulation(std::vector<std::unique_ptr<WorkerType>> workersIn,
                   const size_t elements,
-                  const SimMachine& machine) :
+                  const SimCluster& machine) :
       machine(machine),
       random(Mix(machine.seed, 1)),
       elements(elements),
@@ -172,7 +172,7 @@ class RoundSimulation
     return seconds;
   }
 
-  SimMachine machine;
+  SimCluster machine;
   Random random;
   size_t elements;
   std::vector<std::unique_ptr<WorkerType>> workers;

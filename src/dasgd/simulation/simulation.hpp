@@ -10,7 +10,7 @@
 
 #include "../core/random.hpp"
 #include "../algorithms/driver.hpp"
-#include "sim_machine.hpp"
+#include "sim_cluster.hpp"
 
 #include <functional>
 #include <memory>
@@ -38,7 +38,7 @@ class Simulation
    */
   Simulation(const Topology& topology,
              const size_t ranks,
-             const SimMachine& machine,
+             const SimCluster& machine,
              const MakeType& make) :
       machine(machine),
       random(Mix(machine.seed, 1)),
@@ -53,7 +53,7 @@ class Simulation
       seat.routes = std::make_unique<Routes>(topology, ranks, i);
       seat.worker = make(*seat.routes);
       seat.driver = std::make_unique<Driver<WorkerType>>(*seat.worker);
-      Endpoint<ElemType>& endpoint = seat.worker->Node().Endpoint();
+      Endpoint<ElemType>& endpoint = seat.worker->Participant().Endpoint();
       endpoint.Pool().Share(idle);
       endpoint.SetMachines(machine.Machines(ranks));
       std::vector<SimLink> links;
@@ -85,7 +85,7 @@ class Simulation
   {
     for (size_t i = 0; i < seats.size(); ++i)
     {
-      seats[i].worker->Node().Start();
+      seats[i].worker->Participant().Start();
       clock.After(0, [this, i]() { Turn(i); });
     }
     std::uint64_t events = 0;
@@ -125,7 +125,7 @@ class Simulation
   {
     const WorkerType& worker = *seats[rank].worker;
     return dasgd::PeakVectors(worker) + machine.window *
-        worker.Node().Endpoint().ReceiveFrom().size() +
+        worker.Participant().Endpoint().ReceiveFrom().size() +
         machine.format.Vectors(sizeof(ElemType));
   }
   //! Record what happens; call before Run().
@@ -133,7 +133,7 @@ class Simulation
   {
     history.assign(seats.size(), RankHistory(seats.size()));
     for (size_t i = 0; i < seats.size(); ++i)
-      seats[i].worker->Node().Endpoint().Record(history[i]);
+      seats[i].worker->Participant().Endpoint().Record(history[i]);
   }
   //! What was recorded, if anything.
   const dasgd::History& History() const { return history; }
@@ -157,7 +157,7 @@ class Simulation
   };
 
   RankReport& Counts(const size_t rank)
-  { return seats[rank].worker->Node().Counts(); }
+  { return seats[rank].worker->Participant().Counts(); }
 
   //! Send, and then look what is next.
   void Turn(const size_t rank)
@@ -338,14 +338,14 @@ class Simulation
     {
       out << " rank " << i << (seats[i].left ? " left" : seats[i].halted ?
           " halted" : seats[i].waiting ? " waits" : " works")
-          << ", has applied " << seats[i].worker->Node().Counts()
+          << ", has applied " << seats[i].worker->Participant().Counts()
           .applied << ";";
     }
     out << " at " << clock.Now() << " s";
     return out.str();
   }
 
-  SimMachine machine;
+  SimCluster machine;
   SimClock clock;
   Random random;
   //! Buffers that no rank uses.

@@ -148,7 +148,7 @@ class TimedRun
       auto worker = std::make_unique<WorkerType>(routes, machine.window, 1,
           all[routes.Rank()]);
       worker->MaxLead() = model.maxLead;
-      worker->Node().Endpoint().Pace().SetShare(model.exchangeShare);
+      worker->Participant().Endpoint().Pace().SetShare(model.exchangeShare);
       return worker;
     });
   }
@@ -221,7 +221,7 @@ class TimedRun
     for (size_t i = 0; i < all.Size(); ++i)
     {
       most = std::max(most, boards ? boards->Neighbours(i) :
-          frames->Worker(i).Node().Endpoint().SendTo().size());
+          frames->Worker(i).Participant().Endpoint().SendTo().size());
     }
     return most;
   }
@@ -291,7 +291,7 @@ class TimedRun
     for (size_t i = 0; i < all.Size(); ++i)
     {
       const RankReport counts = boards ? boards->Counts(i) :
-          frames->Worker(i).Node().Counts();
+          frames->Worker(i).Participant().Counts();
       const std::uint64_t away = boards ? boards->SentAway(i) :
           frames->SentAway(i);
       sums.staleness.push_back(double(counts.staleness.Sum()));
@@ -309,7 +309,7 @@ class TimedRun
   Topology topology;
   bool shares;
   bool overlap;
-  SimMachine machine;
+  SimCluster machine;
   double now = 0;
   std::function<void(size_t)> note;
   std::vector<Pace> paces;

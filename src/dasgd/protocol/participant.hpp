@@ -1,13 +1,13 @@
 /**
- * @file node.hpp
+ * @file participant.hpp
  *
  * One rank of an asynchronous run: the endpoint of the protocol and the task
  * together.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_PROTOCOL_NODE_HPP
-#define DASGD_PROTOCOL_NODE_HPP
+#ifndef DASGD_PROTOCOL_PARTICIPANT_HPP
+#define DASGD_PROTOCOL_PARTICIPANT_HPP
 
 #include "../run/rank_task.hpp"
 #include "endpoint.hpp"
@@ -22,9 +22,9 @@ namespace dasgd {
  * a state machine: it has no clock and no thread, and knows no MPI.  Its driver
  * (Run() over MPI, Simulation on virtual time) calls Receive() when a frame
  * has arrived, Compute() when none has and HasWork(), and Send() after each.
- * It owns a Node, and has
+ * It owns a Participant, and has
  *
- *  - `Node& Node()`;
+ *  - `Participant& Participant()`;
  *  - `void Compute()`: compute a gradient;
  *  - `void Receive(bytes, size, from)`: a frame has come from a neighbour;
  *  - `void PutVector(link, Outbox&, FrameHeader&, Buffer& rest)`: see Endpoint;
@@ -62,10 +62,10 @@ struct WorkerDefaults
  * so.  How facts get to the others is left to what derives from it.
  */
 template<typename ElemType>
-class NodeBase
+class ParticipantBase
 {
  public:
-  virtual ~NodeBase() = default;
+  virtual ~ParticipantBase() = default;
 
   //! What happened here.
   RankReport& Counts() { return counts; }
@@ -189,7 +189,7 @@ class NodeBase
   std::exception_ptr Exception() const { return exception; }
 
  protected:
-  explicit NodeBase(RankTask<ElemType>& task) : task(task) { }
+  explicit ParticipantBase(RankTask<ElemType>& task) : task(task) { }
 
   //! Ask all to stop, by a fact with reason, count, value and text.
   virtual void TellStop(const Fact& fact) = 0;
@@ -239,19 +239,19 @@ class NodeBase
 };
 
 /**
- * A node that tells facts and gradients by the endpoint of the protocol.
+ * A participant that tells facts and gradients by the endpoint of the protocol.
  */
 template<typename ElemType>
-class Node : public NodeBase<ElemType>
+class Participant : public ParticipantBase<ElemType>
 {
  public:
   using EndpointType = dasgd::Endpoint<ElemType>;
 
-  Node(const Routes& routes,
+  Participant(const Routes& routes,
        const EndpointOptions& options,
        const size_t elements,
        RankTask<ElemType>& task) :
-      NodeBase<ElemType>(task),
+      ParticipantBase<ElemType>(task),
       known(task.State().Version()),
       endpoint(routes, options, elements, known, this->counts)
   { }
@@ -262,7 +262,7 @@ class Node : public NodeBase<ElemType>
   //! A step begins here.
   void BeginStep()
   {
-    NodeBase<ElemType>::BeginStep();
+    ParticipantBase<ElemType>::BeginStep();
     endpoint.BeginStep();
   }
 
@@ -329,8 +329,8 @@ class Node : public NodeBase<ElemType>
 template<typename WorkerType>
 bool HasWork(WorkerType& worker)
 {
-  worker.Node().Conclude(worker);
-  return !worker.Node().Finished() && worker.MayCompute();
+  worker.Participant().Conclude(worker);
+  return !worker.Participant().Finished() && worker.MayCompute();
 }
 
 /**
@@ -340,16 +340,16 @@ bool HasWork(WorkerType& worker)
  */
 template<typename WorkerType>
 bool Starved(WorkerType& worker)
-{ return worker.Node().Endpoint().Starved() && HasWork(worker); }
+{ return worker.Participant().Endpoint().Starved() && HasWork(worker); }
 
 //! Hand to the transport what it has room for; false if frames wait for room
 //! and none could be sent.
 template<typename WorkerType, typename TransportType>
 bool Send(WorkerType& worker, TransportType& transport)
 {
-  bool sent = worker.Node().Endpoint().Send(transport, worker);
+  bool sent = worker.Participant().Endpoint().Send(transport, worker);
   while (worker.AfterSend())
-    sent = worker.Node().Endpoint().Send(transport, worker) || sent;
+    sent = worker.Participant().Endpoint().Send(transport, worker) || sent;
   return sent;
 }
 
@@ -357,13 +357,16 @@ bool Send(WorkerType& worker, TransportType& transport)
 //! transport has for receiving.
 template<typename WorkerType>
 size_t PeakVectors(const WorkerType& worker)
-{ return worker.Node().Endpoint().Pool().Peak() + worker.FixedVectors(); }
+{
+  return worker.Participant().Endpoint().Pool().Peak() +
+      worker.FixedVectors();
+}
 
 //! Make room, so that nothing is allocated on the way.
 template<typename WorkerType>
 void Reserve(WorkerType& worker)
 {
-  worker.Node().Endpoint().Reserve();
+  worker.Participant().Endpoint().Reserve();
   worker.Reserve();
 }
 
@@ -374,7 +377,7 @@ struct IsWorker : std::false_type { };
 
 template<typename WorkerType>
 struct IsWorker<WorkerType, std::void_t<
-    decltype(std::declval<WorkerType&>().Node().Endpoint()),
+    decltype(std::declval<WorkerType&>().Participant().Endpoint()),
     decltype(std::declval<WorkerType&>().Compute()),
     decltype(std::declval<WorkerType&>().Receive(
         std::declval<const std::uint8_t*>(), size_t(), size_t())),

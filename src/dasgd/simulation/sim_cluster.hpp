@@ -1,12 +1,12 @@
 /**
- * @file sim_machine.hpp
+ * @file sim_cluster.hpp
  *
  * The machine that simulations run on.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_SIMULATION_SIM_MACHINE_HPP
-#define DASGD_SIMULATION_SIM_MACHINE_HPP
+#ifndef DASGD_SIMULATION_SIM_CLUSTER_HPP
+#define DASGD_SIMULATION_SIM_CLUSTER_HPP
 
 #include "sim_network.hpp"
 #include "../wire/format.hpp"
@@ -16,7 +16,7 @@
 namespace dasgd {
 
 //! What a simulation runs on.
-struct SimMachine
+struct SimCluster
 {
   std::uint64_t seed = 0;
   //! Seconds that each rank takes for a gradient ...
