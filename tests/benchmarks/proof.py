@@ -7,9 +7,11 @@ cores go side by side, each on cores of its own.  Steps: one core and all-reduce
 try some, with seeds that are not used again; DASGD takes the step of one core.
 
   proof.py --program PROOF --out FOLDER tries mlp few ddp slow cnn programs
+  proof.py --program PROOF --out FOLDER machines
 
-Nothing else should run.  All parts need the rows of `tries`, in OUT or in the file
---tries.  Those with PyTorch (few, ddp, cnn) need it, the others only Python's
+Nothing else should run.  All parts but `machines` need the rows of `tries`, in OUT
+or in the file --tries.  `machines` needs root: two ranks, on two hosts that are
+network namespaces (tests/hosts), over links of 1 Gbit/s.  Those with PyTorch (few, ddp, cnn) need it, the others only Python's
 standard library.
 """
 
@@ -41,7 +43,7 @@ TRIES = {1: {"sgd": (0.1, 0.2, 0.4), "momentum": (0.01, 0.02, 0.04),
              "adam": (0.001, 0.002, 0.004)},
          16: {"sgd": (0.4, 0.8, 1.6), "momentum": (0.04, 0.08, 0.16),
               "adam": (0.001, 0.002, 0.004, 0.008)}}
-TARGET = {"mlp": "87", "cnn": "86"}
+TARGET = {"mlp": "87", "cnn": "86", "mlp1m": "86", "mlp10m": "84"}
 
 Job = collections.namedtuple(
     "Job", "problem way policy step batch seed seconds slow period")
@@ -85,9 +87,18 @@ class Machine:
         if not self.table.exists():
             self.table.write_text(",".join(COLUMNS) + "\n", encoding="ascii")
 
-    def command(self, jobs, table, first, ranks, threads):
+    def command(self, jobs, table, first, ranks, threads, hosts=False):
         arguments = self.arguments
         kind = jobs[0].way
+        if hosts:
+            program = [str(arguments.program), *table, "-1"]
+            if kind == "ddp":
+                self.port += 1
+                program = [arguments.python, str(HERE / "proof_ddp.py"), *table,
+                           "-1", str(ranks), f"10.77.0.1:{self.port}",
+                           arguments.precision]
+            return [str(HERE.parent / "hosts" / "launch.sh"), "--hosts",
+                    str(ranks), "--rate", "1gbit", "--seconds", "3600", *program]
         if kind in ("ddp", "torch"):
             self.port += 1
             return [arguments.python, str(HERE / "proof_ddp.py"), table[0],
@@ -107,6 +118,8 @@ class Machine:
                         encoding="ascii")
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads),
                        "OPENBLAS_NUM_THREADS": str(threads),
+                       "GLOO_SOCKET_IFNAME": "eth0" if situation == "machines"
+                       else "lo",
                        "OMPI_ALLOW_RUN_AS_ROOT": "1",
                        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         other = beside and subprocess.Popen(
@@ -114,8 +127,8 @@ class Machine:
              "while :; do :; done"])
         try:
             call(self.command(jobs, (str(runs), str(table)), first, ranks,
-                              threads), self.ends - time.monotonic(),
-                 env=environment)
+                              threads, situation == "machines"),
+                 self.ends - time.monotonic(), env=environment)
         except subprocess.TimeoutExpired:
             print(f"{name}: no time left", flush=True)
         if other:
@@ -286,6 +299,35 @@ def few(machine):
                               14))])])
 
 
+def machines(machine):
+    """Two machines of a core each, and a core alone, on models of a million and of
+    ten million parameters.  All take the step of one core but the all-reduces,
+    whose batches are twice as large: they get the better of two."""
+    scale, seeds = machine.arguments.scale, (1, 2, 3)
+
+    def adam(problem, way, step, seeds, seconds):
+        return jobs(problem, way, ("adam",), (step,), seeds, seconds * scale)
+
+    # Seconds of one core, of DASGD, and of all-reduces.
+    for problem, step, alone, own, other in (("mlp1m", 0.0005, 45, 25, 70),
+                                             ("mlp10m", 0.0002, 150, 80, 200)):
+        tries = adam(problem, "allreduce", step, (11,), other) + adam(
+            problem, "allreduce", 2 * step, (11,), other)
+        machine.together(f"{problem} tries", [(2, 1, [("machines", tries)])])
+        reached = {float(row["step"]): float(row[
+            f"seconds_to_{TARGET[problem]}"] or "inf") for row in machine.of(
+                situation="machines", problem=problem, way="allreduce", seed=11)}
+        best = min(reached, key=reached.get, default=2 * step)
+        for ways in ((("dasgd", step, own), ("dasgd_bfloat16", step, own)),
+                     (("allreduce", best, other),), (("ddp", best, other),)):
+            work = [job for seed in seeds for way, size, seconds in ways
+                    for job in adam(problem, way, size, (seed,), seconds)]
+            machine.together(f"{problem} {ways[0][0]}",
+                             [(2, 1, [("machines", work)])])
+        machine.together(f"{problem} one core", [(1, 1, [("machines_alone", adam(
+            problem, "serial", step, seeds, alone))])])
+
+
 def longer(machine):
     """What the runs of the part mlp were too short for."""
     scale = machine.arguments.scale
@@ -402,7 +444,7 @@ def main():
 
 
 PARTS = {"tries": tries, "mlp": mlp, "few": few, "ddp": ddp, "slow": slow, "cnn": cnn,
-         "longer": longer, "programs": programs}
+         "longer": longer, "programs": programs, "machines": machines}
 
 if __name__ == "__main__":
     main()
