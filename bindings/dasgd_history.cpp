@@ -180,6 +180,45 @@ void Complain(std::string text)
   std::cerr << "dasgd_history: " << text << std::endl;
 }
 
+//! A trace that has been begun goes with the program.
+void RemoveTraceOnSignals()
+{
+  for (const int number : { SIGTERM, SIGINT, SIGHUP })
+  {
+    std::signal(number, [](const int signal)
+    {
+      dasgd::PartFiles::Remove();
+      std::signal(signal, SIG_DFL);
+      raise(signal);
+    });
+  }
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+//! Print what a history tells, and write a trace of it, if there is to be one.
+void Print(const std::string& file,
+           const std::string* trace,
+           const bool json)
+{
+  std::error_code none;
+  if (std::filesystem::is_directory(file, none))
+    throw std::runtime_error("cannot read " + file + ": Is a directory");
+  const dasgd::History history = dasgd::LoadHistory(file);
+  const Summary summary = Summarize(history);
+  if (trace)
+  {
+    if (std::filesystem::equivalent(file, *trace, none))
+    {
+      throw std::invalid_argument("the trace would replace the history " +
+          file + "; choose another name for the trace");
+    }
+    dasgd::SaveTrace(history, *trace);
+  }
+  std::cout << (json ? Json(summary) : Table(summary)) << std::flush;
+  if (!std::cout)
+    throw std::runtime_error("cannot write to the standard output");
+}
+
 } // namespace
 
 //! Exit statuses; the manual page lists them.
@@ -213,36 +252,10 @@ int main(int argc, char** argv)
     return Usage;
   }
 
-  // A trace that has been begun goes with the program.
-  for (const int number : { SIGTERM, SIGINT, SIGHUP })
-  {
-    std::signal(number, [](const int signal)
-    {
-      dasgd::PartFiles::Remove();
-      std::signal(signal, SIG_DFL);
-      raise(signal);
-    });
-  }
-  std::signal(SIGXFSZ, SIG_IGN);
+  RemoveTraceOnSignals();
   try
   {
-    std::error_code none;
-    if (std::filesystem::is_directory(file, none))
-      throw std::runtime_error("cannot read " + file + ": Is a directory");
-    const dasgd::History history = dasgd::LoadHistory(file);
-    const Summary summary = Summarize(history);
-    if (app.count("--trace") > 0)
-    {
-      if (std::filesystem::equivalent(file, trace, none))
-      {
-        throw std::invalid_argument("the trace would replace the history " +
-            file + "; choose another name for the trace");
-      }
-      dasgd::SaveTrace(history, trace);
-    }
-    std::cout << (json ? Json(summary) : Table(summary)) << std::flush;
-    if (!std::cout)
-      throw std::runtime_error("cannot write to the standard output");
+    Print(file, app.count("--trace") > 0 ? &trace : nullptr, json);
   }
   catch (const std::bad_alloc&)
   {

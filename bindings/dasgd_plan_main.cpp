@@ -475,6 +475,27 @@ static std::string Busy(const double cores)
       "need; make the plan again when those programs have ended." : "";
 }
 
+//! Read the points, make the model and measure its gradients, but for what was
+//! given.
+static void MeasureModel(util::Params& params,
+                         Settings& settings,
+                         study::DataSet& data,
+                         std::string& layers)
+{
+  data = study::ReadData(study::RequestOf(params, settings.problem,
+      settings.model.batchSize, settings.seed));
+  layers = study::LayersOf(params, settings.problem, data);
+  settings.model.points = data.train.points.n_cols;
+  const dasgd::PlanModel given = settings.model;
+  const dasgd::BlasThreads threads(settings.cluster.ranksPerMachine);
+  planning::MeasureGradient(*study::MakeTask(settings.problem, layers, data),
+      settings.model);
+  if (given.gradientSeconds > 0)
+    settings.model.gradientSeconds = given.gradientSeconds;
+  if (params.Get<double>("gradient_spread") > 0)
+    settings.model.gradientSpread = given.gradientSpread;
+}
+
 //! Rank 0's part: measure, simulate, and tell.
 static void MakePlan(util::Params& params,
                      util::Timers& timers,
@@ -488,18 +509,7 @@ static void MakePlan(util::Params& params,
   if (settings.model.elements == 0)
   {
     timers.Start("measuring");
-    data = study::ReadData(study::RequestOf(params, settings.problem,
-        settings.model.batchSize, settings.seed));
-    layers = study::LayersOf(params, settings.problem, data);
-    settings.model.points = data.train.points.n_cols;
-    const dasgd::PlanModel given = settings.model;
-    const dasgd::BlasThreads threads(settings.cluster.ranksPerMachine);
-    planning::MeasureGradient(*study::MakeTask(settings.problem, layers, data),
-        settings.model);
-    if (given.gradientSeconds > 0)
-      settings.model.gradientSeconds = given.gradientSeconds;
-    if (params.Get<double>("gradient_spread") > 0)
-      settings.model.gradientSpread = given.gradientSpread;
+    MeasureModel(params, settings, data, layers);
     findings.title = "Plan: " + settings.problem + ", " +
         study::Counted(settings.model.elements, "parameter");
     timers.Stop("measuring");

@@ -74,6 +74,9 @@ class IdxFile
     void operator()(const gzFile open) const { gzclose(open); }
   };
 
+  //! Fail unless a file begins like this.
+  void CheckMagic(const unsigned char* magic, const size_t got) const;
+
   //! Read up to so many bytes; fewer at the end of the file.
   size_t ReadSome(unsigned char* to, const size_t bytes);
 
@@ -102,33 +105,7 @@ inline IdxFile::IdxFile(const std::string& pathIn) : path(pathIn)
   }
 
   unsigned char magic[4] = { 0, 0, 0, 0 };
-  const size_t got = ReadSome(magic, 4);
-  if (got != 4 || magic[0] != 0 || magic[1] != 0)
-  {
-    std::string found;
-    for (size_t i = 0; i < got; ++i)
-      found += (i == 0 ? "" : " ") + std::to_string(unsigned(magic[i]));
-    Fail("is no IDX file: it starts with " + (got == 0 ? "nothing" :
-        "bytes " + found) + ", expected were 0 0 8 and the number of "
-        "dimensions; give an IDX file, plain or compressed by gzip");
-  }
-  if (magic[2] != 0x08)
-  {
-    const char* type = magic[2] == 0x09 ? "signed bytes" :
-        magic[2] == 0x0B ? "16-bit integers" :
-        magic[2] == 0x0C ? "32-bit integers" :
-        magic[2] == 0x0D ? "single precision" :
-        magic[2] == 0x0E ? "double precision" : "none that is known";
-    Fail("is an IDX file of type " + std::to_string(unsigned(magic[2])) + " (" +
-        type + "), expected was type 8 (unsigned bytes); convert it, for "
-        "example to unsigned bytes or to CSV");
-  }
-  if (magic[3] < 1 || magic[3] > 4)
-  {
-    Fail("is an IDX file of " + std::to_string(unsigned(magic[3])) +
-        " dimensions, expected were 1 to 4; give images (3 dimensions) or "
-        "labels (1 dimension)");
-  }
+  CheckMagic(magic, ReadSome(magic, 4));
 
   const size_t largest = std::numeric_limits<size_t>::max();
   for (size_t i = 0; i < magic[3]; ++i)
@@ -155,6 +132,37 @@ inline IdxFile::IdxFile(const std::string& pathIn) : path(pathIn)
         "get it again");
   }
   promised = sizes[0] * entrySize;
+}
+
+inline void IdxFile::CheckMagic(const unsigned char* magic,
+                                const size_t got) const
+{
+  if (got != 4 || magic[0] != 0 || magic[1] != 0)
+  {
+    std::string found;
+    for (size_t i = 0; i < got; ++i)
+      found += (i == 0 ? "" : " ") + std::to_string(unsigned(magic[i]));
+    Fail("is no IDX file: it starts with " + (got == 0 ? "nothing" :
+        "bytes " + found) + ", expected were 0 0 8 and the number of "
+        "dimensions; give an IDX file, plain or compressed by gzip");
+  }
+  if (magic[2] != 0x08)
+  {
+    const char* type = magic[2] == 0x09 ? "signed bytes" :
+        magic[2] == 0x0B ? "16-bit integers" :
+        magic[2] == 0x0C ? "32-bit integers" :
+        magic[2] == 0x0D ? "single precision" :
+        magic[2] == 0x0E ? "double precision" : "none that is known";
+    Fail("is an IDX file of type " + std::to_string(unsigned(magic[2])) + " (" +
+        type + "), expected was type 8 (unsigned bytes); convert it, for "
+        "example to unsigned bytes or to CSV");
+  }
+  if (magic[3] < 1 || magic[3] > 4)
+  {
+    Fail("is an IDX file of " + std::to_string(unsigned(magic[3])) +
+        " dimensions, expected were 1 to 4; give images (3 dimensions) or "
+        "labels (1 dimension)");
+  }
 }
 
 inline IdxFile::IdxFile(const std::string& path, const size_t dimensions) :

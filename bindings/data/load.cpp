@@ -73,6 +73,60 @@ void Assign(VecType& to, arma::mat&& values)
   std::copy(values.begin(), values.end(), to.begin());
 }
 
+//! Load indices by way of numbers: text is read as what it says, since -1 or
+//! 0.5 must not become an index.
+template<typename MatType>
+std::string LoadIndices(const std::string& path,
+                        MatType& matrix,
+                        const bool turn)
+{
+  std::conditional_t<MatType::is_row, arma::rowvec,
+      std::conditional_t<MatType::is_col, arma::vec, arma::mat>> numbers;
+  const std::string problem = LoadMatrix(path, numbers, turn);
+  if (!problem.empty())
+    return problem;
+  for (size_t i = 0; i < numbers.n_elem; ++i)
+  {
+    if (!IsIndex(numbers[i]))
+    {
+      std::ostringstream text;
+      text << "whole numbers from 0 on are expected, but entry " << i + 1
+          << " is " << numbers[i];
+      return text.str();
+    }
+  }
+  matrix = arma::conv_to<MatType>::from(numbers);
+  return "";
+}
+
+//! Load IDX, text and NumPy; returns false if a file is for mlpack's own
+//! functions.
+template<typename MatType>
+bool LoadHere(const std::string& path, MatType& matrix, const bool turn)
+{
+  constexpr bool vector = MatType::is_row || MatType::is_col;
+  const bool idx = IsIdxFile(path);
+  if (idx && vector)
+  {
+    Assign(matrix, arma::conv_to<arma::mat>::from(LoadIdxLabels(path)));
+    return true;
+  }
+  const bool text = !idx && IsText(path) && !IsArff(path);
+  if (!idx && !text && !IsNpy(path))
+    return false;
+  Table table = LoadTable(path, [](const auto&) { return NoColumn; });
+  RequireNumbers(table);
+  if constexpr (vector)
+    Assign(matrix, std::move(table.values));
+  else
+  {
+    matrix = std::move(table.values);
+    if (!turn)
+      arma::inplace_trans(matrix);
+  }
+  return true;
+}
+
 } // namespace
 
 std::string FileEnding(const std::string& path)
@@ -113,57 +167,17 @@ std::string LoadMatrix(const std::string& path,
                        const bool turn)
 {
   using ElemType = typename MatType::elem_type;
-  constexpr bool vector = MatType::is_row || MatType::is_col;
-  const bool binary = FileEnding(path) == "bin";
   if constexpr (std::is_same<ElemType, size_t>::value)
   {
-    // Text is read as what it says: -1 or 0.5 must not become an index.
-    if (!binary)
-    {
-      std::conditional_t<MatType::is_row, arma::rowvec,
-          std::conditional_t<MatType::is_col, arma::vec, arma::mat>> numbers;
-      const std::string problem = LoadMatrix(path, numbers, turn);
-      if (!problem.empty())
-        return problem;
-      for (size_t i = 0; i < numbers.n_elem; ++i)
-      {
-        if (!IsIndex(numbers[i]))
-        {
-          std::ostringstream text;
-          text << "whole numbers from 0 on are expected, but entry " << i + 1
-              << " is " << numbers[i];
-          return text.str();
-        }
-      }
-      matrix = arma::conv_to<MatType>::from(numbers);
-      return "";
-    }
+    if (FileEnding(path) != "bin")
+      return LoadIndices(path, matrix, turn);
   }
   try
   {
     if constexpr (std::is_same<ElemType, double>::value)
     {
-      const bool idx = IsIdxFile(path);
-      if (idx && vector)
-      {
-        Assign(matrix, arma::conv_to<arma::mat>::from(LoadIdxLabels(path)));
+      if (LoadHere(path, matrix, turn))
         return "";
-      }
-      const bool text = !idx && IsText(path) && !IsArff(path);
-      if (idx || text || IsNpy(path))
-      {
-        Table table = LoadTable(path, [](const auto&) { return NoColumn; });
-        RequireNumbers(table);
-        if constexpr (vector)
-          Assign(matrix, std::move(table.values));
-        else
-        {
-          matrix = std::move(table.values);
-          if (!turn)
-            arma::inplace_trans(matrix);
-        }
-        return "";
-      }
     }
   }
   catch (const std::runtime_error& e)
@@ -171,7 +185,7 @@ std::string LoadMatrix(const std::string& path,
     return e.what();
   }
   bool loaded;
-  if constexpr (vector)
+  if constexpr (MatType::is_row || MatType::is_col)
     loaded = files::Load(path, matrix, false);
   else
     loaded = files::Load(path, matrix, false, turn);

@@ -241,10 +241,10 @@ class EntryBytes : public Bytes
   uLong found = crc32(0, nullptr, 0);
 };
 
-//! The files in an archive.
-inline std::vector<Entry> Directory(const std::string& path)
+//! Go to where the directory of an archive begins; returns how many files are
+//! in it.
+inline std::uint64_t FindDirectory(PlainBytes& file)
 {
-  PlainBytes file(path);
   // Its end has a comment of up to 64 kB.
   const std::uint64_t tail = std::min<std::uint64_t>(file.Size(), 65557);
   std::vector<unsigned char> bytes(size_t(tail), 0);
@@ -275,55 +275,77 @@ inline std::vector<Entry> Directory(const std::string& path)
     begin = Number(record + 48, 8);
   }
   file.Part(begin, length);
+  return count;
+}
+
+//! Numbers that do not fit into 32 bits are in a part of their own.
+inline void ReadLongNumbers(const std::vector<unsigned char>& extra,
+                            Entry& entry)
+{
+  for (size_t e = 0; e + 4 <= extra.size();)
+  {
+    const size_t id = size_t(Number(&extra[e], 2));
+    const size_t end = e + 4 + size_t(Number(&extra[e + 2], 2));
+    size_t next = e + 4;
+    // Only those that do not fit are there, in this order.
+    for (std::uint64_t* number : { &entry.size, &entry.packed, &entry.begin })
+    {
+      if (id != 1 || *number != 0xffffffff || next + 8 > std::min(end,
+          extra.size()))
+        continue;
+      *number = Number(&extra[next], 8);
+      next += 8;
+    }
+    e = end;
+  }
+}
+
+//! Read what the directory says of the next file.
+inline Entry ReadEntry(PlainBytes& file)
+{
+  unsigned char header[46];
+  file.Read(header, sizeof(header));
+  if (Number(header, 4) != 0x02014b50)
+    file.Damaged();
+  Entry entry;
+  entry.method = unsigned(Number(header + 10, 2));
+  entry.checksum = std::uint32_t(Number(header + 16, 4));
+  entry.packed = Number(header + 20, 4);
+  entry.size = Number(header + 24, 4);
+  entry.begin = Number(header + 42, 4);
+  entry.name.resize(size_t(Number(header + 28, 2)));
+  std::vector<unsigned char> extra(size_t(Number(header + 30, 2)));
+  std::vector<unsigned char> comment(size_t(Number(header + 32, 2)));
+  file.Read(reinterpret_cast<unsigned char*>(&entry.name[0]),
+      entry.name.size());
+  file.Read(extra.data(), extra.size());
+  file.Read(comment.data(), comment.size());
+  ReadLongNumbers(extra, entry);
+  if (Number(header + 8, 2) & 1)
+    file.Fail("is encrypted; write it with numpy.savez()");
+  const size_t dot = entry.name.rfind(".npy");
+  if (dot == std::string::npos || dot + 4 != entry.name.size())
+  {
+    file.Fail("holds '" + entry.name + "', which is no array; write it with "
+        "numpy.savez()");
+  }
+  entry.name.resize(dot);
+  return entry;
+}
+
+//! The files in an archive.
+inline std::vector<Entry> Directory(const std::string& path)
+{
+  PlainBytes file(path);
+  const std::uint64_t count = FindDirectory(file);
   std::vector<Entry> entries;
   std::set<std::string> names;
   for (std::uint64_t i = 0; i < count; ++i)
   {
-    unsigned char header[46];
-    file.Read(header, sizeof(header));
-    if (Number(header, 4) != 0x02014b50)
-      file.Damaged();
-    Entry entry;
-    entry.method = unsigned(Number(header + 10, 2));
-    entry.checksum = std::uint32_t(Number(header + 16, 4));
-    entry.packed = Number(header + 20, 4);
-    entry.size = Number(header + 24, 4);
-    entry.begin = Number(header + 42, 4);
-    entry.name.resize(size_t(Number(header + 28, 2)));
-    std::vector<unsigned char> extra(size_t(Number(header + 30, 2)));
-    std::vector<unsigned char> comment(size_t(Number(header + 32, 2)));
-    file.Read(reinterpret_cast<unsigned char*>(&entry.name[0]),
-        entry.name.size());
-    file.Read(extra.data(), extra.size());
-    file.Read(comment.data(), comment.size());
-    // Numbers that do not fit into 32 bits follow here, in this order.
-    for (size_t e = 0; e + 4 <= extra.size();)
-    {
-      const size_t id = size_t(Number(&extra[e], 2));
-      const size_t end = e + 4 + size_t(Number(&extra[e + 2], 2));
-      size_t next = e + 4;
-      for (std::uint64_t* number : { &entry.size, &entry.packed, &entry.begin })
-      {
-        if (id != 1 || *number != 0xffffffff || next + 8 > std::min(end,
-            extra.size()))
-          continue;
-        *number = Number(&extra[next], 8);
-        next += 8;
-      }
-      e = end;
-    }
-    if (Number(header + 8, 2) & 1)
-      file.Fail("is encrypted; write it with numpy.savez()");
-    const size_t dot = entry.name.rfind(".npy");
-    if (dot == std::string::npos || dot + 4 != entry.name.size())
-    {
-      file.Fail("holds '" + entry.name + "', which is no array; write it with "
-          "numpy.savez()");
-    }
-    entry.name.resize(dot);
-    if (!names.insert(entry.name).second)
-      file.Fail("holds two arrays '" + entry.name + "'");
-    entries.push_back(entry);
+    entries.push_back(ReadEntry(file));
+    const std::string& name = entries.back().name;
+    if (!names.insert(name).second)
+      file.Fail("holds two arrays '" + name + "'");
   }
   if (entries.empty())
     file.Fail("holds no arrays");
@@ -357,94 +379,113 @@ struct Header
 };
 
 /**
- * Read the text of a header, a dictionary as Python writes it:
+ * The text of a header, a dictionary as Python writes it:
  * {'descr': '<f4', 'fortran_order': False, 'shape': (60000, 28, 28), }
  */
-inline Header ParseHeader(const std::string& text, const Bytes& file)
+class HeaderText
 {
-  size_t at = 0;
-  const auto skip = [&]()
+ public:
+  HeaderText(const std::string& text, const Bytes& file) :
+      text(text), file(file) { }
+
+  Header Parse()
+  {
+    Header header;
+    std::set<std::string> keys;
+    Expect("{");
+    while (!Accept("}"))
+    {
+      const std::string key = Quoted();
+      Expect(":");
+      keys.insert(key);
+      if (key == "descr")
+        header.type = Quoted();
+      else if (key == "fortran_order")
+      {
+        header.columns = Accept("True");
+        if (!header.columns)
+          Expect("False");
+      }
+      else if (key == "shape")
+        ReadSizes(header.sizes);
+      else
+        Expect("a known key");
+      if (!Accept(","))
+      {
+        Expect("}");
+        break;
+      }
+    }
+    Skip();
+    if (at != text.size() || keys.size() != 3)
+      Expect("the end");
+    return header;
+  }
+
+ private:
+  void Skip()
   {
     while (at < text.size() && (text[at] == ' ' || text[at] == '\n'))
       ++at;
-  };
-  const auto accept = [&](const std::string& word)
+  }
+
+  bool Accept(const std::string& word)
   {
-    skip();
+    Skip();
     if (text.compare(at, word.size(), word) != 0)
       return false;
     at += word.size();
     return true;
-  };
-  const auto expect = [&](const std::string& word)
+  }
+
+  void Expect(const std::string& word)
   {
-    if (!accept(word))
+    if (!Accept(word))
     {
       file.Fail("has a header that is not understood ('" + text.substr(0, 80) +
           "'); save plain numbers, not records, with numpy.save()");
     }
-  };
-  const auto quoted = [&]()
+  }
+
+  std::string Quoted()
   {
-    expect("'");
+    Expect("'");
     const size_t end = std::min(text.find('\'', at), text.size());
     const std::string word = text.substr(at, end - at);
     at = end;
-    expect("'");
+    Expect("'");
     return word;
-  };
-  Header header;
-  std::set<std::string> keys;
-  expect("{");
-  while (!accept("}"))
+  }
+
+  //! They are added to those of the same key before.
+  void ReadSizes(std::vector<size_t>& sizes)
   {
-    const std::string key = quoted();
-    expect(":");
-    keys.insert(key);
-    if (key == "descr")
-      header.type = quoted();
-    else if (key == "fortran_order")
+    Expect("(");
+    while (!Accept(")"))
     {
-      header.columns = accept("True");
-      if (!header.columns)
-        expect("False");
-    }
-    else if (key == "shape")
-    {
-      expect("(");
-      while (!accept(")"))
+      Skip();
+      size_t size = 0, digits = 0;
+      for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at)
       {
-        skip();
-        size_t size = 0, digits = 0;
-        for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at)
-        {
-          size = size * 10 + size_t(text[at] - '0');
-          if (++digits > 15)
-            file.Fail("claims impossible sizes; it is damaged: get it again");
-        }
-        if (digits == 0)
-          expect("a number");
-        header.sizes.push_back(size);
-        if (!accept(","))
-        {
-          expect(")");
-          break;
-        }
+        size = size * 10 + size_t(text[at] - '0');
+        if (++digits > 15)
+          file.Fail("claims impossible sizes; it is damaged: get it again");
+      }
+      if (digits == 0)
+        Expect("a number");
+      sizes.push_back(size);
+      if (!Accept(","))
+      {
+        Expect(")");
+        break;
       }
     }
-    else
-      expect("a known key");
-    if (!accept(","))
-    {
-      expect("}");
-      break;
-    }
   }
-  skip();
-  if (at != text.size() || keys.size() != 3)
-    expect("the end");
-  return header;
-}
+
+  const std::string& text;
+  const Bytes& file;
+  size_t at = 0;
+};
 
 //! A value of the type in the file.
 template<typename StoredType>
@@ -519,7 +560,7 @@ inline Header ReadHeader(Bytes& file)
     file.Damaged();
   std::string text(size_t(letters), ' ');
   file.Read(reinterpret_cast<unsigned char*>(&text[0]), text.size());
-  Header header = ParseHeader(text, file);
+  Header header = HeaderText(text, file).Parse();
 
   size_t elements = 1;
   for (size_t i = 0; i < header.sizes.size(); ++i)

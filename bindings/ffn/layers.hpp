@@ -359,6 +359,67 @@ inline LayerKind ReadName(const LayerSpec& layer, const std::string& written)
       Join(known));
 }
 
+//! Read what stands between the name and the options, if it is given.
+inline void ReadArgument(LayerSpec& layer,
+                         const bool given,
+                         const std::string& value)
+{
+  const auto require = [&](const bool right, const std::string& problem)
+  {
+    if (!right)
+      Misspelt(layer, problem);
+  };
+  const std::string outOfRange = Quote(value) + " is out of range";
+  std::vector<size_t> numbers;
+  switch (layer.kind)
+  {
+    case LayerKind::Conv:
+      require(given, "number of maps and size of the kernel are missing");
+      numbers = ReadNumbers(layer, value, 1);
+      require(numbers.size() == 3, Quote(value) + " has " +
+          std::to_string(numbers.size()) + " number(s) where three belong");
+      layer.units = numbers[0];
+      layer.width = numbers[1];
+      layer.height = numbers[2];
+      break;
+
+    case LayerKind::MaxPool:
+    case LayerKind::MeanPool:
+      require(given, "the size of the window is missing");
+      ReadPair(layer, value, 1, layer.width, layer.height);
+      layer.strideWidth = layer.width;
+      layer.strideHeight = layer.height;
+      break;
+
+    case LayerKind::Linear:
+      require(given, "the number of outputs is missing");
+      numbers = ReadNumbers(layer, value, 1);
+      require(numbers.size() == 1, Quote(value) + " has " +
+          std::to_string(numbers.size()) + " numbers where one belongs");
+      layer.units = numbers[0];
+      break;
+
+    case LayerKind::LeakyReLU:
+      layer.value = given ? ReadValue(layer, value) : 0.03;
+      require(layer.value >= 0.0 && layer.value <= 1.0, "alpha " + outOfRange);
+      break;
+
+    case LayerKind::ELU:
+      layer.value = given ? ReadValue(layer, value) : 1.0;
+      require(layer.value > 0.0, "alpha " + outOfRange);
+      break;
+
+    case LayerKind::Dropout:
+      layer.value = given ? ReadValue(layer, value) : 0.5;
+      require(layer.value >= 0.0 && layer.value < 1.0, "ratio " + outOfRange);
+      break;
+
+    default:
+      require(!given, std::string(NameOf(layer.kind).name) + " takes no "
+          "value, but has " + Quote(value));
+  }
+}
+
 //! Read one word.
 inline LayerSpec ReadLayer(const size_t number, const std::string& text)
 {
@@ -371,74 +432,7 @@ inline LayerSpec ReadLayer(const size_t number, const std::string& text)
   // First at most one part that is not key=value, then options.
   const bool hasValue = parts.size() > 1 &&
       parts[1].find('=') == std::string::npos;
-  const std::string value = hasValue ? parts[1] : "";
-  switch (layer.kind)
-  {
-    case LayerKind::Conv:
-    {
-      if (!hasValue)
-        Misspelt(layer, "number of maps and size of the kernel are missing");
-      const std::vector<size_t> numbers = ReadNumbers(layer, value, 1);
-      if (numbers.size() != 3)
-      {
-        Misspelt(layer, Quote(value) + " has " +
-            std::to_string(numbers.size()) + " number(s) where three belong");
-      }
-      layer.units = numbers[0];
-      layer.width = numbers[1];
-      layer.height = numbers[2];
-      break;
-    }
-
-    case LayerKind::MaxPool:
-    case LayerKind::MeanPool:
-      if (!hasValue)
-        Misspelt(layer, "the size of the window is missing");
-      ReadPair(layer, value, 1, layer.width, layer.height);
-      layer.strideWidth = layer.width;
-      layer.strideHeight = layer.height;
-      break;
-
-    case LayerKind::Linear:
-    {
-      if (!hasValue)
-        Misspelt(layer, "the number of outputs is missing");
-      const std::vector<size_t> numbers = ReadNumbers(layer, value, 1);
-      if (numbers.size() != 1)
-      {
-        Misspelt(layer, Quote(value) + " has " +
-            std::to_string(numbers.size()) + " numbers where one belongs");
-      }
-      layer.units = numbers[0];
-      break;
-    }
-
-    case LayerKind::LeakyReLU:
-      layer.value = hasValue ? ReadValue(layer, value) : 0.03;
-      if (!(layer.value >= 0.0 && layer.value <= 1.0))
-        Misspelt(layer, "alpha " + Quote(value) + " is out of range");
-      break;
-
-    case LayerKind::ELU:
-      layer.value = hasValue ? ReadValue(layer, value) : 1.0;
-      if (!(layer.value > 0.0))
-        Misspelt(layer, "alpha " + Quote(value) + " is out of range");
-      break;
-
-    case LayerKind::Dropout:
-      layer.value = hasValue ? ReadValue(layer, value) : 0.5;
-      if (!(layer.value >= 0.0 && layer.value < 1.0))
-        Misspelt(layer, "ratio " + Quote(value) + " is out of range");
-      break;
-
-    default:
-      if (hasValue)
-      {
-        Misspelt(layer, std::string(NameOf(layer.kind).name) + " takes no "
-            "value, but has " + Quote(value));
-      }
-  }
-
+  ReadArgument(layer, hasValue, hasValue ? parts[1] : "");
   std::vector<std::string> seen;
   for (size_t i = hasValue ? 2 : 1; i < parts.size(); ++i)
   {

@@ -80,6 +80,67 @@ void AddLayer(NetworkType& network, const Args... args)
       typename Rebind<LayerType, MatTypeOf<NetworkType>>::Type>(args...);
 }
 
+//! Add a layer as it is described; `flat` tells of its input.
+template<typename NetworkType>
+void AddDescribed(NetworkType& network, const LayerSpec& layer, const bool flat)
+{
+  switch (layer.kind)
+  {
+    case LayerKind::Conv:
+      AddLayer<mlpack::Convolution>(network, layer.units, layer.width,
+          layer.height, layer.strideWidth, layer.strideHeight,
+          layer.padWidth, layer.padHeight, std::string(
+          layer.padding == PaddingKind::Same ? "same" :
+          layer.padding == PaddingKind::Valid ? "valid" : "none"));
+      break;
+    case LayerKind::MaxPool:
+      AddLayer<mlpack::MaxPooling>(network, layer.width, layer.height,
+          layer.strideWidth, layer.strideHeight);
+      break;
+    case LayerKind::MeanPool:
+      AddLayer<mlpack::MeanPooling>(network, layer.width, layer.height,
+          layer.strideWidth, layer.strideHeight);
+      break;
+    case LayerKind::Linear:
+      AddLayer<mlpack::Linear>(network, layer.units);
+      break;
+    case LayerKind::ReLU:
+      AddLayer<mlpack::ReLU>(network);
+      break;
+    case LayerKind::LeakyReLU:
+      AddLayer<mlpack::LeakyReLU>(network,
+          typename MatTypeOf<NetworkType>::elem_type(layer.value));
+      break;
+    case LayerKind::ELU:
+      AddLayer<mlpack::ELU>(network, layer.value);
+      break;
+    case LayerKind::GELU:
+      AddLayer<mlpack::GELU>(network);
+      break;
+    case LayerKind::Sigmoid:
+      AddLayer<mlpack::Sigmoid>(network);
+      break;
+    case LayerKind::TanH:
+      AddLayer<mlpack::TanH>(network);
+      break;
+    case LayerKind::SoftPlus:
+      AddLayer<mlpack::SoftPlus>(network);
+      break;
+    case LayerKind::Dropout:
+      AddLayer<mlpack::Dropout>(network, layer.value);
+      break;
+    case LayerKind::BatchNorm:
+      // mlpack's own choice is the third dimension, whatever comes in; after
+      // a linear layer that would be one mean for all values together.
+      AddLayer<mlpack::BatchNorm>(network, size_t(flat ? 0 : 2),
+          size_t(flat ? 0 : 2));
+      break;
+    case LayerKind::LogSoftMax:
+      AddLayer<mlpack::LogSoftMax>(network);
+      break;
+  }
+}
+
 //! The name of a type as it is written in a program.
 inline std::string Demangle(const std::type_info& type)
 {
@@ -182,65 +243,8 @@ void Build(NetworkType& network,
 
   for (size_t i = 0; i < layers.size(); ++i)
   {
-    const LayerSpec& layer = layers[i];
-    switch (layer.kind)
-    {
-      case LayerKind::Conv:
-        AddLayer<mlpack::Convolution>(network, layer.units, layer.width,
-            layer.height, layer.strideWidth, layer.strideHeight,
-            layer.padWidth, layer.padHeight, std::string(
-            layer.padding == PaddingKind::Same ? "same" :
-            layer.padding == PaddingKind::Valid ? "valid" : "none"));
-        break;
-      case LayerKind::MaxPool:
-        AddLayer<mlpack::MaxPooling>(network, layer.width, layer.height,
-            layer.strideWidth, layer.strideHeight);
-        break;
-      case LayerKind::MeanPool:
-        AddLayer<mlpack::MeanPooling>(network, layer.width, layer.height,
-            layer.strideWidth, layer.strideHeight);
-        break;
-      case LayerKind::Linear:
-        AddLayer<mlpack::Linear>(network, layer.units);
-        break;
-      case LayerKind::ReLU:
-        AddLayer<mlpack::ReLU>(network);
-        break;
-      case LayerKind::LeakyReLU:
-        AddLayer<mlpack::LeakyReLU>(network,
-            typename MatTypeOf<NetworkType>::elem_type(layer.value));
-        break;
-      case LayerKind::ELU:
-        AddLayer<mlpack::ELU>(network, layer.value);
-        break;
-      case LayerKind::GELU:
-        AddLayer<mlpack::GELU>(network);
-        break;
-      case LayerKind::Sigmoid:
-        AddLayer<mlpack::Sigmoid>(network);
-        break;
-      case LayerKind::TanH:
-        AddLayer<mlpack::TanH>(network);
-        break;
-      case LayerKind::SoftPlus:
-        AddLayer<mlpack::SoftPlus>(network);
-        break;
-      case LayerKind::Dropout:
-        AddLayer<mlpack::Dropout>(network, layer.value);
-        break;
-      case LayerKind::BatchNorm:
-      {
-        // mlpack's own choice is the third dimension, whatever comes in; after
-        // a linear layer that would be one mean for all values together.
-        const bool flat = i == 0 ? input.flat : sizes[i - 1].output.flat;
-        const size_t axis = flat ? 0 : 2;
-        AddLayer<mlpack::BatchNorm>(network, axis, axis);
-        break;
-      }
-      case LayerKind::LogSoftMax:
-        AddLayer<mlpack::LogSoftMax>(network);
-        break;
-    }
+    AddDescribed(network, layers[i], i == 0 ? input.flat :
+        sizes[i - 1].output.flat);
   }
   network.InputDimensions() = input.Dimensions();
 }

@@ -101,6 +101,17 @@ std::vector<double> Column(const std::vector<Row>& rows,
   return values;
 }
 
+//! How the first run failed that did.
+std::string Failure(const std::vector<Row>& rows)
+{
+  for (const Row& row : rows)
+  {
+    if (!Succeeded(row))
+      return row.Text("status") + ": " + row.Text("reason");
+  }
+  return "";
+}
+
 std::string Today()
 {
   const std::time_t now = std::time(nullptr);
@@ -295,32 +306,60 @@ class PageMaker
     return note + (note.empty() || step.empty() ? "" : "; ") + step;
   }
 
-  Entry OneAlgorithm(const Standing& standing, const double limit) const
+  //! The mean curve of all runs; null if there is none.
+  Json CurveOf(const std::string& label, const std::vector<Row>& rows) const
   {
-    const Cell& cell = standing.cell;
-    const std::vector<Row>& rows = standing.rows;
-    std::string failure;
     std::vector<Curve> curves;
+    for (const Row& row : rows)
+    {
+      Curve curve;
+      if (Succeeded(row) && !row.Text("curve").empty() && curve.Load((
+          std::filesystem::path(settings.resultsDir) / row.Text("curve")).
+          string()))
+        curves.push_back(curve);
+    }
+    if (curves.empty())
+      return Json();
+    const bool errors = ByAccuracy(settings);
+    const Band time(curves, &Curve::seconds, errors);
+    const Band gradients(curves, &Curve::gradients, errors);
+    return {
+        { "algorithm", label },
+        { "seconds", time.places },
+        { "loss_by_time", time.values },
+        { "gradients", gradients.places },
+        { "loss_by_gradients", gradients.values } };
+  }
+
+  //! How often each staleness was met; null if none was.
+  static Json StalenessOf(const std::string& label,
+                          const std::vector<Row>& rows)
+  {
     std::vector<double> buckets;
     for (const Row& row : rows)
     {
       if (!Succeeded(row))
-      {
-        if (failure.empty())
-          failure = row.Text("status") + ": " + row.Text("reason");
         continue;
-      }
-      Curve curve;
-      if (!row.Text("curve").empty() && curve.Load((std::filesystem::path(
-          settings.resultsDir) / row.Text("curve")).string()))
-        curves.push_back(curve);
       const std::vector<std::string> counts = Split(row.Text(
           "staleness_histogram"), ';');
       buckets.resize(std::max(buckets.size(), counts.size()), 0.0);
       for (size_t i = 0; i < counts.size(); ++i)
         buckets[i] += NumberOf(counts[i]);
     }
+    double all = 0;
+    for (const double count : buckets)
+      all += count;
+    if (!(all > 0))
+      return Json();
+    for (double& count : buckets)
+      count /= all;
+    return { { "algorithm", label }, { "buckets", Numbers(buckets) } };
+  }
 
+  Entry OneAlgorithm(const Standing& standing, const double limit) const
+  {
+    const Cell& cell = standing.cell;
+    const std::vector<Row>& rows = standing.rows;
     std::vector<double> throughput = Column(rows, "gradients_per_second");
     for (double& value : throughput)
       value /= limit;
@@ -347,7 +386,7 @@ class PageMaker
         { "step_found", Tune(settings, results, cell).found },
         { "runs", rows.size() },
         { "failed", standing.failed },
-        { "failure", failure },
+        { "failure", Failure(rows) },
         { "time_to_target", toTarget(standing.time) },
         { "gradients_to_target", toTarget(standing.gradients) },
         { "speedup", Interval(standing.speedup, standing.Bound()) },
@@ -356,28 +395,8 @@ class PageMaker
         { "bytes", spread("bytes_per_gradient") },
         { "staleness", spread("staleness_mean") },
         { "accuracy", spread("accuracy") } };
-    if (!curves.empty())
-    {
-      const bool errors = ByAccuracy(settings);
-      const Band time(curves, &Curve::seconds, errors);
-      const Band gradients(curves, &Curve::gradients, errors);
-      entry.curve = {
-          { "algorithm", label },
-          { "seconds", time.places },
-          { "loss_by_time", time.values },
-          { "gradients", gradients.places },
-          { "loss_by_gradients", gradients.values } };
-    }
-    double all = 0;
-    for (const double count : buckets)
-      all += count;
-    if (all > 0)
-    {
-      for (double& count : buckets)
-        count /= all;
-      entry.staleness = { { "algorithm", label },
-          { "buckets", Numbers(buckets) } };
-    }
+    entry.curve = CurveOf(label, rows);
+    entry.staleness = StalenessOf(label, rows);
     return entry;
   }
 

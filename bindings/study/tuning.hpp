@@ -216,6 +216,22 @@ class Tries
     return results.Find(KeyOf(cell, "tune", step, settings.seed + number));
   }
 
+  //! Is there a step not tried yet with this seed, counted from 0?  It is next.
+  bool Missing(const std::vector<double>& steps,
+               const size_t number,
+               Tuning& tuning) const
+  {
+    for (const double step : steps)
+    {
+      if (Find(step, number))
+        continue;
+      tuning.step = step;
+      tuning.seed = settings.seed + number;
+      return true;
+    }
+    return false;
+  }
+
   //! The median of the first few tries; those that are not there are left out.
   StepScore Of(const double step, const size_t count) const
   {
@@ -344,6 +360,53 @@ inline size_t BelowRace(const std::vector<double>& grid,
   return next;
 }
 
+/**
+ * If no step of the race reaches the target, let the next shorter one join it,
+ * until two are no better.
+ *
+ * @param below How many steps were added to the grid at its lower end.
+ * @return Whether one has joined.
+ */
+inline bool Join(const std::vector<double>& race,
+                 Tuning& tuning,
+                 std::vector<double>& joined,
+                 size_t& below)
+{
+  if (tuning.found || (joined.size() >= 2 &&
+      std::find(joined.end() - 2, joined.end(), tuning.step) == joined.end()))
+    return false;
+  std::vector<double>& grid = tuning.grid;
+  size_t next = BelowRace(grid, race, tuning.step);
+  if (next == 0 && below < MostAdded)
+  {
+    grid.insert(grid.begin(), grid.front() / 2);
+    ++below;
+    next = 1;
+  }
+  if (next > 0)
+    joined.push_back(grid[next - 1]);
+  return next > 0;
+}
+
+//! Let the grid grow where the best step is at its end; returns whether it did.
+inline bool Grow(Tuning& tuning, size_t& below, size_t& above)
+{
+  std::vector<double>& grid = tuning.grid;
+  if (tuning.step == grid.front() && below < MostAdded)
+  {
+    grid.insert(grid.begin(), tuning.step / 2);
+    ++below;
+    return true;
+  }
+  if (tuning.step == grid.back() && above < MostAdded)
+  {
+    grid.push_back(tuning.step * 2);
+    ++above;
+    return true;
+  }
+  return false;
+}
+
 } // namespace detail
 
 /**
@@ -376,64 +439,26 @@ inline Tuning Tune(const Settings& settings,
     return tuning;
   }
   const detail::Tries tries(settings, results, cell);
-  const auto missing = [&](const double step, const size_t number)
-  {
-    if (tries.Find(step, number))
-      return false;
-    tuning.step = step;
-    tuning.seed = settings.seed + number;
-    return true;
-  };
   size_t below = 0, above = 0;
   // Steps that are tried because no other got there.
   std::vector<double> joined;
   while (true)
   {
-    for (const double step : grid)
-    {
-      if (missing(step, 0))
-        return tuning;
-    }
+    if (tries.Missing(grid, 0, tuning))
+      return tuning;
     if (tries.Hopeless(grid))
       break;
     const std::vector<double> race = detail::RaceOf(grid, joined, tries,
         settings.tuningSeeds);
     for (size_t i = 1; i < settings.tuningSeeds; ++i)
     {
-      for (const double step : race)
-      {
-        if (missing(step, i))
-          return tuning;
-      }
+      if (tries.Missing(race, i, tuning))
+        return tuning;
     }
     detail::ChooseStep(race, tries, settings.tuningSeeds, tuning);
-    if (choice && !tuning.found && (joined.size() < 2 ||
-        std::find(joined.end() - 2, joined.end(), tuning.step) != joined.end()))
-    {
-      size_t next = detail::BelowRace(grid, race, tuning.step);
-      if (next == 0 && below < detail::MostAdded)
-      {
-        grid.insert(grid.begin(), grid.front() / 2);
-        ++below;
-        next = 1;
-      }
-      if (next > 0)
-      {
-        joined.push_back(grid[next - 1]);
-        continue;
-      }
-    }
-    if (choice && tuning.step == grid.front() && below < detail::MostAdded)
-    {
-      grid.insert(grid.begin(), tuning.step / 2);
-      ++below;
-    }
-    else if (choice && tuning.step == grid.back() && above < detail::MostAdded)
-    {
-      grid.push_back(tuning.step * 2);
-      ++above;
-    }
-    else
+    if (choice && detail::Join(race, tuning, joined, below))
+      continue;
+    if (!choice || !detail::Grow(tuning, below, above))
     {
       tuning.atEnd = choice && (tuning.step == grid.front() ||
           tuning.step == grid.back());

@@ -189,6 +189,74 @@ void CheckStart(mlpack::util::Params& params)
   }
 }
 
+//! Check each number that says how to train.
+void CheckNumbers(mlpack::util::Params& params)
+{
+  using namespace mlpack::util;
+  RequireParamValue<double>(params, "step_size",
+      [](double x) { return std::isfinite(x) && x >= 0.0; }, true,
+      "step size must be a finite number of at least 0");
+  RequireParamValue<int>(params, "batch_size", [](int x) { return x > 0; },
+      true, "batch size must be greater than zero");
+  RequireParamValue<int>(params, "threads", [](int x) { return x > 0; }, true,
+      "number of threads must be greater than zero");
+  RequireParamValue<int>(params, "max_iterations",
+      [](int x) { return x >= 0; }, true,
+      "maximum number of iterations must be positive or zero");
+  RequireParamValue<int>(params, "epochs", [](int x) { return x >= 0; }, true,
+      "number of epochs must be positive or zero");
+  RequireParamValue<int>(params, "seed", [](int x) { return x >= 0; }, true,
+      "seed must be positive or zero");
+  RequireParamValue<double>(params, "checkpoint_every",
+      [](double x) { return x >= 0; }, true,
+      "seconds from one checkpoint to the next must be positive or zero");
+  RequireParamValue<double>(params, "exchange_share",
+      [](double x) { return x > 0.0 && x <= 1.0; }, true,
+      "share of the time must be positive and at most 1");
+  for (const char* name : { "staleness_damping", "look_ahead" })
+  {
+    RequireParamValue<std::string>(params, name, [](const std::string& text)
+    {
+      double value = 0;
+      return text == "auto" || (ParseNumber(text, value) &&
+          std::isfinite(value) && value >= 0);
+    }, true, "must be 'auto' or a finite number of at least 0");
+  }
+  double lookAhead = 0;
+  if (params.Get<std::string>("update") == "sgd" && ParseNumber(
+      params.Get<std::string>("look_ahead"), lookAhead) && lookAhead > 0)
+  {
+    throw std::invalid_argument("'--look_ahead' is " +
+        params.Get<std::string>("look_ahead") + ", but '--update sgd' has no "
+        "momentum to look ahead with; leave it at 'auto', or give '--update "
+        "momentum' or '--update adam'!");
+  }
+}
+
+//! Check what is said of checkpoints and restarts.
+void CheckRestarts(mlpack::util::Params& params)
+{
+  using namespace mlpack::util;
+  RequireParamValue<int>(params, "restarts", [](int x) { return x >= 0; }, true,
+      "number of restarts must be positive or zero");
+  for (const char* name : { "checkpoint_every", "restart", "restarts" })
+  {
+    if (params.Has(name) && !params.Has("checkpoint_file"))
+    {
+      throw std::invalid_argument("'--" + std::string(name) + "' needs "
+          "'--checkpoint_file'; give that as well!");
+    }
+  }
+  if (params.Has("restarts") && !params.Has("hostfile") &&
+      !params.Has("ranks_file") && !params.Has("ranks_command") &&
+      params.Get<int>("ranks") < 2)
+  {
+    throw std::invalid_argument("'--restarts' needs '--ranks' of at least 2: "
+        "this program can restart only the processes that it started; give "
+        "'--ranks', without mpirun!");
+  }
+}
+
 /**
  * Start the ranks, if so asked: from here on the process is one of them.  If
  * ranks are started, this process does not return.
@@ -287,62 +355,8 @@ void CheckTraining(mlpack::util::Params& params)
 #endif
   CheckRanks(params);
   CheckStart(params);
-  RequireParamValue<double>(params, "step_size",
-      [](double x) { return std::isfinite(x) && x >= 0.0; }, true,
-      "step size must be a finite number of at least 0");
-  RequireParamValue<int>(params, "batch_size", [](int x) { return x > 0; },
-      true, "batch size must be greater than zero");
-  RequireParamValue<int>(params, "threads", [](int x) { return x > 0; }, true,
-      "number of threads must be greater than zero");
-  RequireParamValue<int>(params, "max_iterations",
-      [](int x) { return x >= 0; }, true,
-      "maximum number of iterations must be positive or zero");
-  RequireParamValue<int>(params, "epochs", [](int x) { return x >= 0; }, true,
-      "number of epochs must be positive or zero");
-  RequireParamValue<int>(params, "seed", [](int x) { return x >= 0; }, true,
-      "seed must be positive or zero");
-  RequireParamValue<double>(params, "checkpoint_every",
-      [](double x) { return x >= 0; }, true,
-      "seconds from one checkpoint to the next must be positive or zero");
-  RequireParamValue<double>(params, "exchange_share",
-      [](double x) { return x > 0.0 && x <= 1.0; }, true,
-      "share of the time must be positive and at most 1");
-  for (const char* name : { "staleness_damping", "look_ahead" })
-  {
-    RequireParamValue<std::string>(params, name, [](const std::string& text)
-    {
-      double value = 0;
-      return text == "auto" || (ParseNumber(text, value) &&
-          std::isfinite(value) && value >= 0);
-    }, true, "must be 'auto' or a finite number of at least 0");
-  }
-  double lookAhead = 0;
-  if (params.Get<std::string>("update") == "sgd" && ParseNumber(
-      params.Get<std::string>("look_ahead"), lookAhead) && lookAhead > 0)
-  {
-    throw std::invalid_argument("'--look_ahead' is " +
-        params.Get<std::string>("look_ahead") + ", but '--update sgd' has no "
-        "momentum to look ahead with; leave it at 'auto', or give '--update "
-        "momentum' or '--update adam'!");
-  }
-  RequireParamValue<int>(params, "restarts", [](int x) { return x >= 0; }, true,
-      "number of restarts must be positive or zero");
-  for (const char* name : { "checkpoint_every", "restart", "restarts" })
-  {
-    if (params.Has(name) && !params.Has("checkpoint_file"))
-    {
-      throw std::invalid_argument("'--" + std::string(name) + "' needs "
-          "'--checkpoint_file'; give that as well!");
-    }
-  }
-  if (params.Has("restarts") && !params.Has("hostfile") &&
-      !params.Has("ranks_file") && !params.Has("ranks_command") &&
-      params.Get<int>("ranks") < 2)
-  {
-    throw std::invalid_argument("'--restarts' needs '--ranks' of at least 2: "
-        "this program can restart only the processes that it started; give "
-        "'--ranks', without mpirun!");
-  }
+  CheckNumbers(params);
+  CheckRestarts(params);
   RequireParamInSet<std::string>(params, "update",
       { "sgd", "momentum", "adam" }, true, "unknown update");
   RequireParamInSet<std::string>(params, "sharing", { "static", "dynamic" },

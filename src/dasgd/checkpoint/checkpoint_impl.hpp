@@ -150,6 +150,79 @@ DASGD_INLINE void Save(ByteOutputArchive& archive, const Checkpoint& from)
   }
 }
 
+//! Counters are far from this in any real run.
+constexpr std::uint64_t MaxCount = std::uint64_t(1) << 62;
+
+//! Throw unless all have the same ranks, and their points can be added up.
+DASGD_INLINE void CheckRanks(const Checkpoint& of)
+{
+  const size_t ranks = of.held.size();
+  if (ranks == 0 || of.progress.points.size() != ranks ||
+      of.progress.latest.size() != ranks || of.elementBytes == 0 ||
+      of.batchSize == 0 || of.progress.current == 0)
+    throw CheckpointError("its parts do not fit each other");
+  // Sums of these must not overflow, either.
+  std::uint64_t all = 0, known = of.progress.before;
+  for (size_t i = 0; i < ranks; ++i)
+  {
+    if (of.held[i] > MaxCount - all || of.progress.points[i] > MaxCount - known)
+      throw CheckpointError("its points are more than can be counted");
+    all += of.held[i];
+    known += of.progress.points[i];
+  }
+  if (of.EpochPoints() == 0)
+    throw CheckpointError("it has no points");
+}
+
+//! Epochs that have begun, but of which not all is known.
+DASGD_INLINE void LoadOpenEpochs(ByteInputArchive& archive,
+                                 const size_t ranks,
+                                 Progress::State& to)
+{
+  const std::uint64_t epochs = LoadCount(archive, "open epochs",
+      Progress::maxOpen);
+  std::uint64_t last = 0;
+  to.open.clear();
+  for (std::uint64_t i = 0; i < epochs; ++i)
+  {
+    const std::uint64_t number = LoadCount(archive, "an epoch", MaxCount);
+    Progress::Epoch epoch;
+    epoch.total = LoadCount(archive, "points", MaxCount);
+    Load(archive, epoch.points);
+    Load(archive, epoch.objectives);
+    std::uint64_t sum = 0;
+    for (const std::uint64_t points : epoch.points)
+      sum += std::min(points, MaxCount / (ranks + 1));
+    if (number <= last || number < to.current || sum != epoch.total ||
+        epoch.points.size() != ranks + 1 ||
+        epoch.objectives.size() != ranks + 1)
+      throw CheckpointError("its epochs do not fit each other");
+    last = number;
+    to.open.emplace(number, std::move(epoch));
+  }
+}
+
+//! The iterate and the policy's vectors, which are all that is left.
+DASGD_INLINE void FindVectors(ByteInputArchive& archive, Checkpoint& to)
+{
+  // Divisions instead of products, which may overflow.
+  const std::uint64_t vectors = to.policyVectors + 1;
+  const std::uint64_t left = archive.Left() / vectors;
+  if (to.rows == 0 || to.cols == 0 ||
+      to.rows > left / to.elementBytes / to.cols ||
+      to.VectorBytes() * vectors != archive.Left())
+  {
+    throw CheckpointError("it has " + std::to_string(archive.Left()) +
+        " bytes for " + std::to_string(vectors) + " vector" +
+        (vectors == 1 ? "" : "s") + " of " + std::to_string(to.rows) + " x " +
+        std::to_string(to.cols) + " elements of " +
+        std::to_string(to.elementBytes) + " bytes");
+  }
+  to.vectors.clear();
+  for (std::uint64_t i = 0; i < vectors; ++i)
+    to.vectors.push_back(archive.View(size_t(to.VectorBytes())));
+}
+
 /**
  * Read what Save() has written.  Whatever the bytes are, this ends with a
  * checkpoint whose parts fit each other, or with an exception.
@@ -160,67 +233,28 @@ DASGD_INLINE void Load(ByteInputArchive& archive,
                  Checkpoint& to,
                  const std::uint32_t version)
 {
-  // Counters are far from overflow in any real run.
-  constexpr std::uint64_t most = std::uint64_t(1) << 62;
-
   Load(archive, to.algorithm);
-  to.rows = LoadCount(archive, "rows", most);
-  to.cols = LoadCount(archive, "columns", most);
+  to.rows = LoadCount(archive, "rows", MaxCount);
+  to.cols = LoadCount(archive, "columns", MaxCount);
   to.elementBytes = LoadCount(archive, "bytes in an element", 8);
   LoadEnum(archive, "a place of data", Data::Sharded, to.data);
   LoadEnum(archive, "a way of sharing", Sharing::Dynamic, to.sharing);
-  to.batchSize = LoadCount(archive, "a batch size", most);
+  to.batchSize = LoadCount(archive, "a batch size", MaxCount);
   Load(archive, to.held);
-  to.progress.before = LoadCount(archive, "points", most);
-  to.progress.current = LoadCount(archive, "an epoch", most);
+  to.progress.before = LoadCount(archive, "points", MaxCount);
+  to.progress.current = LoadCount(archive, "an epoch", MaxCount);
   Load(archive, to.progress.points);
   Load(archive, to.progress.latest);
-  const size_t ranks = to.held.size();
-  if (ranks == 0 || to.progress.points.size() != ranks ||
-      to.progress.latest.size() != ranks || to.elementBytes == 0 ||
-      to.batchSize == 0 || to.progress.current == 0)
-    throw CheckpointError("its parts do not fit each other");
-  // Sums of these must not overflow, either.
-  std::uint64_t all = 0, known = to.progress.before;
-  for (size_t i = 0; i < ranks; ++i)
-  {
-    if (to.held[i] > most - all || to.progress.points[i] > most - known)
-      throw CheckpointError("its points are more than can be counted");
-    all += to.held[i];
-    known += to.progress.points[i];
-  }
-  if (to.EpochPoints() == 0)
-    throw CheckpointError("it has no points");
-
-  const std::uint64_t epochs = LoadCount(archive, "open epochs",
-      Progress::maxOpen);
-  std::uint64_t last = 0;
-  to.progress.open.clear();
-  for (std::uint64_t i = 0; i < epochs; ++i)
-  {
-    const std::uint64_t number = LoadCount(archive, "an epoch", most);
-    Progress::Epoch epoch;
-    epoch.total = LoadCount(archive, "points", most);
-    Load(archive, epoch.points);
-    Load(archive, epoch.objectives);
-    std::uint64_t sum = 0;
-    for (const std::uint64_t points : epoch.points)
-      sum += std::min(points, most / (ranks + 1));
-    if (number <= last || number < to.progress.current || sum != epoch.total ||
-        epoch.points.size() != ranks + 1 ||
-        epoch.objectives.size() != ranks + 1)
-      throw CheckpointError("its epochs do not fit each other");
-    last = number;
-    to.progress.open.emplace(number, std::move(epoch));
-  }
+  CheckRanks(to);
+  LoadOpenEpochs(archive, to.held.size(), to.progress);
 
   std::uint8_t flag = 0;
   archive(to.judged, to.lastObjective, flag);
   to.hasLast = (flag != 0);
   archive(to.seed, to.shuffled, to.givenStep, to.stepSize, to.smoothness);
   Load(archive, to.version);
-  to.gradients = LoadCount(archive, "gradients", most);
-  to.points = LoadCount(archive, "points", most);
+  to.gradients = LoadCount(archive, "gradients", MaxCount);
+  to.points = LoadCount(archive, "points", MaxCount);
   archive(to.seconds);
   archive.loadBinary(&to.staleness, sizeof(to.staleness));
   archive(to.resumes, flag);
@@ -239,23 +273,7 @@ DASGD_INLINE void Load(ByteInputArchive& archive,
     Load(archive, tag.first);
     Load(archive, tag.second);
   }
-
-  // Divisions instead of products, which may overflow.
-  const std::uint64_t vectors = to.policyVectors + 1;
-  const std::uint64_t left = archive.Left() / vectors;
-  if (to.rows == 0 || to.cols == 0 ||
-      to.rows > left / to.elementBytes / to.cols ||
-      to.VectorBytes() * vectors != archive.Left())
-  {
-    throw CheckpointError("it has " + std::to_string(archive.Left()) +
-        " bytes for " + std::to_string(vectors) + " vector" +
-        (vectors == 1 ? "" : "s") + " of " + std::to_string(to.rows) + " x " +
-        std::to_string(to.cols) + " elements of " +
-        std::to_string(to.elementBytes) + " bytes");
-  }
-  to.vectors.clear();
-  for (std::uint64_t i = 0; i < vectors; ++i)
-    to.vectors.push_back(archive.View(size_t(to.VectorBytes())));
+  FindVectors(archive, to);
 }
 
 //! No less than Save() needs.

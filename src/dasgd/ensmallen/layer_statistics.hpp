@@ -179,6 +179,34 @@ bool Exist(FunctionType& function)
   return !Visit(function, [&](const auto&) { exist = true; }) || exist;
 }
 
+//! The batches of all ranks, and the sums of their statistics over these; from
+//! the batches and the statistics of each rank, as bytes.
+inline std::vector<double> Sums(const std::vector<std::string>& ranks)
+{
+  const size_t size = ranks[0].size() / sizeof(double);
+  for (size_t i = 1; i < ranks.size(); ++i)
+  {
+    if (ranks[i].size() == ranks[0].size())
+      continue;
+    throw std::invalid_argument("dasgd: the network keeps " +
+        std::to_string(size - 1) + " statistics of BatchNorm layers on rank 0, "
+        "but " + std::to_string(ranks[i].size() / sizeof(double) - 1) +
+        " on rank " + std::to_string(i) +
+        "; give the network the same layers on all ranks");
+  }
+  // All ranks form the same sums in the same order.
+  std::vector<double> sums(size, 0);
+  std::vector<double> other(size);
+  for (const std::string& bytes : ranks)
+  {
+    std::memcpy(other.data(), bytes.data(), bytes.size());
+    for (size_t i = 1; i < sums.size() && other[0] > 0; ++i)
+      sums[i] += other[0] * other[i];
+    sums[0] += other[0];
+  }
+  return sums;
+}
+
 } // namespace statistics
 
 /**
@@ -266,27 +294,7 @@ void AgreeOnStatistics(const MpiCommunicator& comm,
       if (bytes.empty())
         return;
     }
-    for (size_t i = 1; i < ranks.size(); ++i)
-    {
-      if (ranks[i].size() == ranks[0].size())
-        continue;
-      throw std::invalid_argument("dasgd: the network keeps " +
-          std::to_string(ranks[0].size() / sizeof(double) - 1) +
-          " statistics of BatchNorm layers on rank 0, but " +
-          std::to_string(ranks[i].size() / sizeof(double) - 1) + " on rank " +
-          std::to_string(i) +
-          "; give the network the same layers on all ranks");
-    }
-    // All ranks form the same sums in the same order.
-    std::vector<double> sums(mine.size(), 0);
-    std::vector<double> other(mine.size());
-    for (const std::string& bytes : ranks)
-    {
-      std::memcpy(other.data(), bytes.data(), bytes.size());
-      for (size_t i = 1; i < sums.size() && other[0] > 0; ++i)
-        sums[i] += other[0] * other[i];
-      sums[0] += other[0];
-    }
+    const std::vector<double> sums = statistics::Sums(ranks);
     size_t next = 1;
     statistics::Visit(function, [&](auto& matrix)
     {

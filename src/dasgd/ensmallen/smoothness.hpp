@@ -142,6 +142,57 @@ inline void Subtract(std::vector<double>& target,
     target[i] -= factor * source[i];
 }
 
+/**
+ * The largest absolute eigenvalue that combinations of the directions H^k v of
+ * a random v show.
+ *
+ * @param distance How far to go for differences of gradients.
+ */
+template<typename HessianType>
+double LargestCurvature(HessianType& hessian,
+                        const size_t elements,
+                        const double distance,
+                        const SmoothnessOptions& options)
+{
+  Random random(options.seed);
+  std::vector<double> direction(elements), product, last;
+  for (double& value : direction)
+    value = random.Uniform(-1, 1);
+  double length = Norm(direction);
+
+  // H v_k = T(k-1,k) v_(k-1) + T(k,k) v_k + T(k+1,k) v_(k+1), with orthogonal
+  // v_k of length 1.  So ||Hv|| = ||Ty|| for v = sum of y_k v_k, and the
+  // largest is the norm of T.  In time v_k lose their orthogonality to those
+  // long past; that makes large values of T appear twice, but not larger.
+  arma::mat T;
+  double estimate = 0;
+  size_t settled = 0;
+  for (size_t k = 0; k < options.iterations && settled < 3 && length > 0; ++k)
+  {
+    for (double& value : direction)
+      value /= length;
+    hessian.Multiply(direction, distance, product);
+    T.resize(k + 2, k + 1);
+    if (k > 0)
+    {
+      T(k - 1, k) = length;
+      Subtract(product, length, last);
+    }
+    T(k, k) = std::inner_product(product.begin(), product.end(),
+        direction.begin(), 0.0);
+    Subtract(product, T(k, k), direction);
+    T(k + 1, k) = length = Norm(product);
+
+    const double before = estimate;
+    estimate = std::sqrt(arma::eig_sym(arma::mat(T.t() * T)).max());
+    settled = (std::abs(estimate - before) < options.tolerance * estimate) ?
+        settled + 1 : 0;
+    last.swap(direction);
+    direction.swap(product);
+  }
+  return estimate;
+}
+
 } // namespace detail
 
 /**
@@ -199,54 +250,19 @@ double EstimateSmoothness(
         "give one at which the function has a gradient");
   }
 
-  std::vector<double> direction(point.memptr(), point.memptr() + point.n_elem);
-  std::vector<double> product, last;
-
   // Central differences: their error falls with the square of the distance h,
   // that of rounding is like epsilon / h, so the cube root of epsilon balances
   // them, at 4e-11 (double) or 2e-5 (float) of the scale of the function.
   // One-sided ones take half the gradients but leave 3e-4 in float, before it
   // is multiplied by what the dimension and large gradients bring.
-  const double distance = (1 + detail::Norm(direction)) *
+  const double distance = (1 + detail::Norm(std::vector<double>(
+      point.memptr(), point.memptr() + point.n_elem))) *
       std::cbrt(double(std::numeric_limits<ElemType>::epsilon()));
 
   detail::MeanHessian<FunctionType, BaseMatType> hessian(function, point,
       options.points);
-  Random random(options.seed);
-  for (double& value : direction)
-    value = random.Uniform(-1, 1);
-  double length = detail::Norm(direction);
-
-  // H v_k = T(k-1,k) v_(k-1) + T(k,k) v_k + T(k+1,k) v_(k+1), with orthogonal
-  // v_k of length 1.  So ||Hv|| = ||Ty|| for v = sum of y_k v_k, and the
-  // largest is the norm of T.  In time v_k lose their orthogonality to those
-  // long past; that makes large values of T appear twice, but not larger.
-  arma::mat T;
-  double estimate = 0;
-  size_t settled = 0;
-  for (size_t k = 0; k < options.iterations && settled < 3 && length > 0; ++k)
-  {
-    for (double& value : direction)
-      value /= length;
-    hessian.Multiply(direction, distance, product);
-    T.resize(k + 2, k + 1);
-    if (k > 0)
-    {
-      T(k - 1, k) = length;
-      detail::Subtract(product, length, last);
-    }
-    T(k, k) = std::inner_product(product.begin(), product.end(),
-        direction.begin(), 0.0);
-    detail::Subtract(product, T(k, k), direction);
-    T(k + 1, k) = length = detail::Norm(product);
-
-    const double before = estimate;
-    estimate = std::sqrt(arma::eig_sym(arma::mat(T.t() * T)).max());
-    settled = (std::abs(estimate - before) < options.tolerance * estimate) ?
-        settled + 1 : 0;
-    last.swap(direction);
-    direction.swap(product);
-  }
+  const double estimate = detail::LargestCurvature(hessian, point.n_elem,
+      distance, options);
   if (!std::isfinite(estimate))
   {
     throw std::runtime_error("EstimateSmoothness(): the curvature is not "

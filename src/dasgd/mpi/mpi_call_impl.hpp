@@ -134,6 +134,41 @@ inline std::string RanksText(const std::vector<size_t>& ranks)
   return text;
 }
 
+//! Which ranks of a communicator another one has; empty if that has more.
+inline std::vector<bool> RanksWithin(const MPI_Comm inner,
+                                     const MpiCommunicator& outer)
+{
+  MPI_Group mine, theirs;
+  Check(MPI_Comm_group(inner, &mine), "MPI_Comm_group");
+  Check(MPI_Comm_group(outer.Handle(), &theirs), "MPI_Comm_group");
+  int size = 0;
+  MPI_Group_size(mine, &size);
+  std::vector<int> ranks(size_t(size), 0), places(size_t(size), 0);
+  for (int i = 0; i < size; ++i)
+    ranks[size_t(i)] = i;
+  MPI_Group_translate_ranks(mine, size, ranks.data(), theirs, places.data());
+  MPI_Group_free(&mine);
+  MPI_Group_free(&theirs);
+  if (std::count(places.begin(), places.end(), MPI_UNDEFINED) > 0)
+    return { };
+  std::vector<bool> within(outer.Size(), false);
+  for (const int place : places)
+    within[size_t(place)] = true;
+  return within;
+}
+
+//! What is wrong with a call within another one that others do not make.
+inline std::string AloneProblem(const size_t rank,
+                                const std::vector<size_t>& missing)
+{
+  return "Optimize() was called within another training, by a callback or the "
+      "function of rank " + std::to_string(rank) + ", but not by " +
+      (missing.empty() ? "all others" : RanksText(missing)) + ", which can get "
+      "no further in that training without it; call it on every rank where "
+      "none waits for another (in BeginOptimization() or EndOptimization(), "
+      "say), or set Communicator() = MPI_COMM_SELF to train on one rank alone";
+}
+
 //! How many calls of several ranks are under way in this process?
 inline std::atomic<size_t>& Active()
 {
@@ -458,24 +493,10 @@ DASGD_INLINE void Call::AwaitOthers()
 DASGD_INLINE void Call::AwaitOthers(Call& around)
 {
   const MpiCommunicator& outer = *around.comm;
-  // Where the ranks of this call are among those around it.
-  MPI_Group mine, theirs;
-  mpi::Check(MPI_Comm_group(parent, &mine), "MPI_Comm_group");
-  mpi::Check(MPI_Comm_group(outer.Handle(), &theirs), "MPI_Comm_group");
-  int size = 0;
-  MPI_Group_size(mine, &size);
-  std::vector<int> ranks(size_t(size), 0), places(size_t(size), 0);
-  for (int i = 0; i < size; ++i)
-    ranks[size_t(i)] = i;
-  MPI_Group_translate_ranks(mine, size, ranks.data(), theirs, places.data());
-  MPI_Group_free(&mine);
-  MPI_Group_free(&theirs);
+  const std::vector<bool> called = detail::RanksWithin(parent, outer);
   // Others cannot be asked what they do.
-  if (std::count(places.begin(), places.end(), MPI_UNDEFINED) > 0)
+  if (called.empty())
     return;
-  std::vector<bool> called(outer.Size(), false);
-  for (const int place : places)
-    called[size_t(place)] = true;
 
   // Those of one call count alike, whatever they did in others.
   const std::uint64_t number = (std::uint64_t(std::hash<std::vector<bool>>()(
@@ -523,13 +544,7 @@ DASGD_INLINE void Call::AwaitOthers(Call& around)
         now - begin > std::chrono::seconds(60)))))
     {
       tellAll(Talk::Withdraw, true);
-      throw std::logic_error("Optimize() was called within another training, "
-          "by a callback or the function of rank " + std::to_string(
-          outer.Rank()) + ", but not by " + (missing.empty() ? "all others" :
-          detail::RanksText(missing)) + ", which can get no further in that "
-          "training without it; call it on every rank where none waits for "
-          "another (in BeginOptimization() or EndOptimization(), say), or set "
-          "Communicator() = MPI_COMM_SELF to train on one rank alone");
+      throw std::logic_error(detail::AloneProblem(outer.Rank(), missing));
     }
     backoff.Wait();
   }

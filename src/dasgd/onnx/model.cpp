@@ -139,6 +139,29 @@ bool IsRandom(const pb::NodeProto& node)
       node.op_type() == "Multinomial" || node.op_type() == "Bernoulli";
 }
 
+//! Let statistics be initializers themselves: exporters write a tensor that is
+//! used twice as an Identity of the first.
+void SkipCopies(pb::GraphProto& graph,
+                const std::map<std::string, pb::TensorProto>& given)
+{
+  std::map<std::string, std::string> copies;
+  for (pb::NodeProto& node : *graph.mutable_node())
+  {
+    if (Is(node, "Identity") && node.input_size() == 1)
+    {
+      const auto copied = copies.find(node.input(0));
+      copies[node.output(0)] = copied == copies.end() ? node.input(0) :
+          copied->second;
+    }
+    for (int i = 3; Is(node, "BatchNormalization") && i < 5; ++i)
+    {
+      const auto copied = copies.find(node.input(i));
+      if (copied != copies.end() && given.count(copied->second))
+        node.set_input(i, copied->second);
+    }
+  }
+}
+
 } // namespace
 
 Model::Model(const std::string& bytes,
@@ -389,27 +412,14 @@ void Model::Prune()
 void Model::SeparateStatistics()
 {
   pb::GraphProto& graph = *proto.mutable_graph();
-  std::map<std::string, int> uses;
-  std::set<std::string> names;
   std::map<std::string, pb::TensorProto> given;
   for (const pb::TensorProto& tensor : graph.initializer())
     given[tensor.name()] = tensor;
-  // Exporters write a tensor that is used twice as an Identity of the first.
-  std::map<std::string, std::string> copies;
-  for (pb::NodeProto& node : *graph.mutable_node())
+  SkipCopies(graph, given);
+  std::map<std::string, int> uses;
+  std::set<std::string> names;
+  for (const pb::NodeProto& node : graph.node())
   {
-    if (Is(node, "Identity") && node.input_size() == 1)
-    {
-      const auto copied = copies.find(node.input(0));
-      copies[node.output(0)] = copied == copies.end() ? node.input(0) :
-          copied->second;
-    }
-    for (int i = 3; Is(node, "BatchNormalization") && i < 5; ++i)
-    {
-      const auto copied = copies.find(node.input(i));
-      if (copied != copies.end() && given.count(copied->second))
-        node.set_input(i, copied->second);
-    }
     for (const std::string& name : node.input())
       ++uses[name];
     names.insert(node.output().begin(), node.output().end());

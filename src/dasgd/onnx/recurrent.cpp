@@ -140,21 +140,10 @@ using StepFunction = void (*)(Context& c,
                               const size_t direction,
                               Names& states);
 
-/**
- * All steps in all directions.
- *
- * @param states How many there are; initial ones are inputs from 5 on.
- * @param addBiases Add both biases to the inputs; or that of the states is left
- *     to the function.
- */
-void Unroll(Context& c, Recurrence r, const size_t states,
-            const bool addBiases, const StepFunction step)
+//! Where sequences have not ended at each step; nothing if all have the whole
+//! length.
+Names Running(Context& c, const Recurrence& r)
 {
-  const std::int64_t width = r.gates * r.hidden;
-  const Dims all{ r.steps * r.batch, r.inputs };
-  const std::string rows = c.build.Reshape(c.In(0), all);
-  // Where sequences end, unless all have the whole length.
-  Names running;
   bool masked = c.Has(4);
   if (masked && c.IsConstant(4))
   {
@@ -162,6 +151,7 @@ void Unroll(Context& c, Recurrence r, const size_t states,
     masked = std::any_of(lengths.begin(), lengths.end(),
         [&](const std::int64_t length) { return length < r.steps; });
   }
+  Names running;
   for (std::int64_t t = 0; masked && t < r.steps; ++t)
   {
     if (c.InDims(4) != Dims{ r.batch })
@@ -174,32 +164,65 @@ void Unroll(Context& c, Recurrence r, const size_t states,
     running.push_back(c.build.Reshape(c.build.Add("Greater", { c.In(4),
         number }), { r.batch, 1 }));
   }
+  return running;
+}
+
+//! The product of inputs and weights in one direction, for each step; sets what
+//! the function of one step needs.
+Names InputsOf(Context& c, Recurrence& r, const std::int64_t direction,
+               const std::string& rows, const bool addBiases)
+{
+  std::string bias;
+  r.recurrent = OfDirection(c, 2, r, direction);
+  r.recurrentBias.clear();
+  if (c.Has(3))
+  {
+    const Names biases = Pieces(c, OfDirection(c, 3, r, direction), 2,
+        r.gates * r.hidden, 0);
+    bias = addBiases ? c.build.Add("Add", biases) : biases[0];
+    r.recurrentBias = biases[1];
+  }
+  return Pieces(c, Product(c, rows, OfDirection(c, 1, r, direction), bias),
+      r.steps, r.batch, 0);
+}
+
+//! The states before the first step of one direction.
+Names FirstStates(Context& c, const Recurrence& r, const size_t states,
+                  const std::int64_t direction)
+{
+  Names first(states);
+  for (size_t i = 0; i < states; ++i)
+  {
+    const int given = 5 + int(i);
+    if (c.Has(given) && c.InDims(given) != Dims{ r.directions, r.batch,
+        r.hidden })
+      c.Refuse("a state has dimensions " + Text(c.InDims(given)));
+    first[i] = c.Has(given) ? OfDirection(c, given, r, direction) :
+        c.build.Zeros({ r.batch, r.hidden });
+  }
+  return first;
+}
+
+/**
+ * All steps in all directions.
+ *
+ * @param states How many there are; initial ones are inputs from 5 on.
+ * @param addBiases Add both biases to the inputs; or that of the states is left
+ *     to the function.
+ */
+void Unroll(Context& c, Recurrence r, const size_t states,
+            const bool addBiases, const StepFunction step)
+{
+  const Dims all{ r.steps * r.batch, r.inputs };
+  const std::string rows = c.build.Reshape(c.In(0), all);
+  const Names running = Running(c, r);
   const std::string direction = String(c.Node(), "direction", "forward");
   Names outputs;
   std::vector<Names> last(states);
   for (std::int64_t d = 0; d < r.directions; ++d)
   {
-    std::string bias;
-    r.recurrent = OfDirection(c, 2, r, d);
-    r.recurrentBias.clear();
-    if (c.Has(3))
-    {
-      const Names biases = Pieces(c, OfDirection(c, 3, r, d), 2, width, 0);
-      bias = addBiases ? c.build.Add("Add", biases) : biases[0];
-      r.recurrentBias = biases[1];
-    }
-    const Names inputs = Pieces(c, Product(c, rows, OfDirection(c, 1, r, d),
-        bias), r.steps, r.batch, 0);
-    Names now(states);
-    for (size_t i = 0; i < states; ++i)
-    {
-      const int given = 5 + int(i);
-      if (c.Has(given) && c.InDims(given) != Dims{ r.directions, r.batch,
-          r.hidden })
-        c.Refuse("a state has dimensions " + Text(c.InDims(given)));
-      now[i] = c.Has(given) ? OfDirection(c, given, r, d) :
-          c.build.Zeros({ r.batch, r.hidden });
-    }
+    const Names inputs = InputsOf(c, r, d, rows, addBiases);
+    Names now = FirstStates(c, r, states, d);
     Names sequence(size_t(r.steps));
     const bool reverse = direction == "reverse" || d == 1;
     for (std::int64_t i = 0; i < r.steps; ++i)
@@ -208,7 +231,7 @@ void Unroll(Context& c, Recurrence r, const size_t states,
       const Names before = now;
       step(c, r, inputs[t], size_t(d), now);
       sequence[t] = now[0];
-      if (!masked)
+      if (running.empty())
         continue;
       // Behind its end a sequence changes nothing, and its output is 0.
       for (size_t k = 0; k < states; ++k)

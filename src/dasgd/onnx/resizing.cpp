@@ -71,6 +71,40 @@ void ResizeForward(Context& c)
   Same(c);
 }
 
+//! The matrix by which lines of pixels are multiplied: what becomes of each one
+//! is what becomes of images with only that.
+std::string ResizeMatrix(Context& c, const std::int64_t in,
+                         const std::int64_t out, const double* scale)
+{
+  std::vector<double> ones(size_t(in * in), 0.0);
+  for (std::int64_t k = 0; k < in; ++k)
+    ones[size_t(k * in + k)] = 1;
+  pb::NodeProto node = c.Node();
+  RemoveAttribute(node, "axes");
+  node.clear_input();
+  node.clear_output();
+  node.add_input(c.build.Tensor({ 1, 1, in, in }, ones));
+  node.add_input("");
+  if (!scale)
+  {
+    node.add_input("");
+    node.add_input(c.build.Ints({ 1, 1, in, out }));
+  }
+  else
+  {
+    // Scales are of single precision, whatever images are.
+    const std::string name = c.build.Fresh("scales");
+    const float values[] = { 1, 1, 1, float(*scale) };
+    c.build.AddConstant(MakeTensor(name, pb::TensorProto::FLOAT, { 4 },
+        values, sizeof(values)));
+    node.add_input(name);
+  }
+  node.set_name(c.build.Fresh("Resize"));
+  node.add_output(node.name());
+  c.build.AddCopy(node);
+  return c.build.Reshape(node.name(), { in, out });
+}
+
 void Resize(Context& c)
 {
   const Dims& in = c.InDims(0);
@@ -98,35 +132,8 @@ void Resize(Context& c)
       c.Refuse(Text(in) + " to " + Text(c.OutDims()) + " is too large: a "
           "dimension may have " + std::to_string(MaxLength));
     }
-    // What becomes of each pixel is what becomes of images with only that one.
-    std::vector<double> ones(size_t(in[i] * in[i]), 0.0);
-    for (std::int64_t k = 0; k < in[i]; ++k)
-      ones[size_t(k * in[i] + k)] = 1;
-    pb::NodeProto node = c.Node();
-    RemoveAttribute(node, "axes");
-    node.clear_input();
-    node.clear_output();
-    node.add_input(c.build.Tensor({ 1, 1, in[i], in[i] }, ones));
-    node.add_input("");
-    if (scales.empty())
-    {
-      node.add_input("");
-      node.add_input(c.build.Ints({ 1, 1, in[i], dims[i] }));
-    }
-    else
-    {
-      // Scales are of single precision, whatever images are.
-      const std::string name = c.build.Fresh("scales");
-      const float values[] = { 1, 1, 1, float(scales[i]) };
-      c.build.AddConstant(MakeTensor(name, pb::TensorProto::FLOAT, { 4 },
-          values, sizeof(values)));
-      node.add_input(name);
-    }
-    node.set_name(c.build.Fresh("Resize"));
-    node.add_output(node.name());
-    c.build.AddCopy(node);
-    const std::string forward = c.build.Reshape(node.name(), { in[i],
-        dims[i] });
+    const std::string forward = ResizeMatrix(c, in[i], dims[i],
+        scales.empty() ? nullptr : &scales[i]);
     const Dims order{ 1, 0 };
     g = Along(c, g, dims, i, in[i], forward, c.build.Add("Transpose",
         { forward }, { { "perm", order } }));

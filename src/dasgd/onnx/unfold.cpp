@@ -163,31 +163,81 @@ Dims Product(const pb::NodeProto& node, Dims a, Dims b)
   return a;
 }
 
+//! Dimensions of a sum, or the like, over some of them.
+Dims Reduced(const pb::NodeProto& node, Dims dims, Dims axes)
+{
+  std::sort(axes.rbegin(), axes.rend());
+  for (const std::int64_t axis : axes)
+  {
+    const size_t place = Axis(node, axis, dims.size());
+    if (Int(node, "keepdims", 1) != 0)
+      dims[place] = 1;
+    else
+      dims.erase(dims.begin() + std::ptrdiff_t(place));
+  }
+  return dims;
+}
+
+Dims Transposed(const pb::NodeProto& node, const Dims& from)
+{
+  Dims dims = from;
+  const Dims order = Ints(node, "perm", { });
+  if (order.size() != dims.size())
+    throw std::logic_error(Describe(node) + " has no order");
+  for (size_t i = 0; i < dims.size(); ++i)
+    dims[i] = from[Axis(node, order[i], from.size())];
+  return dims;
+}
+
+//! Dimensions of a product whose second matrix may be turned.
+Dims GemmProduct(const pb::NodeProto& node, const Dims& a, const Dims& b)
+{
+  if (a.size() != 2 || b.size() != 2)
+    throw std::invalid_argument(Describe(node) + ": no matrices");
+  const bool turned = Int(node, "transB", 0) != 0;
+  return Product(node, a, turned ? Dims{ b[1], b[0] } : b);
+}
+
+Dims Concatenated(const pb::NodeProto& node, const Shapes& shapes)
+{
+  Dims dims = shapes.Of(node.input(0));
+  const size_t axis = Axis(node, Int(node, "axis", 0), dims.size());
+  for (int i = 1; i < node.input_size(); ++i)
+    dims[axis] += shapes.Of(node.input(i)).at(axis);
+  return dims;
+}
+
+//! Note what an output is, unless the model knew that already.
+void SetOutput(const pb::NodeProto& node, const int i, const Dims& dims,
+               const std::int32_t type, Shapes& shapes)
+{
+  Elements(dims, node.output(i));
+  shapes.dims.emplace(node.output(i), dims);
+  shapes.types.emplace(node.output(i), type);
+}
+
+void InferSplit(const pb::NodeProto& node, Shapes& shapes)
+{
+  Dims dims = shapes.Of(node.input(0));
+  const std::int32_t type = shapes.types[node.input(0)];
+  const size_t axis = Axis(node, Int(node, "axis", 0), dims.size());
+  const Dims sizes = ConstantInts(node, 1, shapes);
+  for (int i = 0; i < node.output_size(); ++i)
+  {
+    dims[axis] = sizes.at(size_t(i));
+    SetOutput(node, i, dims, type, shapes);
+  }
+}
+
 } // namespace
 
 void Infer(const pb::NodeProto& node, Shapes& shapes)
 {
   const std::string& operation = node.op_type();
-  const auto set = [&](const int i, const Dims& dims, const std::int32_t type)
-  {
-    // What the model computes is known already.
-    Elements(dims, node.output(i));
-    shapes.dims.emplace(node.output(i), dims);
-    shapes.types.emplace(node.output(i), type);
-  };
+  if (operation == "Split")
+    return InferSplit(node, shapes);
   Dims dims = shapes.Of(node.input(0));
   std::int32_t type = shapes.types[node.input(0)];
-  if (operation == "Split")
-  {
-    const size_t axis = Axis(node, Int(node, "axis", 0), dims.size());
-    const Dims sizes = ConstantInts(node, 1, shapes);
-    for (int i = 0; i < node.output_size(); ++i)
-    {
-      dims[axis] = sizes.at(size_t(i));
-      set(i, dims, type);
-    }
-    return;
-  }
   if (OneOf(operation, { "Add", "Sub", "Mul", "Div", "Pow", "Max", "Min",
       "Greater", "Less", "Equal" }))
   {
@@ -206,50 +256,23 @@ void Infer(const pb::NodeProto& node, Shapes& shapes)
   else if (operation == "Reshape" || operation == "Expand")
     dims = ConstantInts(node, 1, shapes);
   else if (operation.rfind("Reduce", 0) == 0)
-  {
-    Dims axes = ConstantInts(node, 1, shapes);
-    std::sort(axes.rbegin(), axes.rend());
-    for (const std::int64_t axis : axes)
-    {
-      const size_t place = Axis(node, axis, dims.size());
-      if (Int(node, "keepdims", 1) != 0)
-        dims[place] = 1;
-      else
-        dims.erase(dims.begin() + std::ptrdiff_t(place));
-    }
-  }
+    dims = Reduced(node, dims, ConstantInts(node, 1, shapes));
   else if (operation == "Transpose")
-  {
-    const Dims from = dims, order = Ints(node, "perm", { });
-    if (order.size() != dims.size())
-      throw std::logic_error(Describe(node) + " has no order");
-    for (size_t i = 0; i < dims.size(); ++i)
-      dims[i] = from[Axis(node, order[i], from.size())];
-  }
+    dims = Transposed(node, dims);
   else if (operation == "Gather" || operation == "GatherElements")
     dims = shapes.Of(node.input(1));
   else if (operation == "MatMul")
     dims = Product(node, dims, shapes.Of(node.input(1)));
   else if (operation == "Gemm")
-  {
-    const Dims& b = shapes.Of(node.input(1));
-    if (dims.size() != 2 || b.size() != 2)
-      throw std::invalid_argument(Describe(node) + ": no matrices");
-    const bool turned = Int(node, "transB", 0) != 0;
-    dims = Product(node, dims, turned ? Dims{ b[1], b[0] } : b);
-  }
+    dims = GemmProduct(node, dims, shapes.Of(node.input(1)));
   else if (operation == "Concat")
-  {
-    const size_t axis = Axis(node, Int(node, "axis", 0), dims.size());
-    for (int i = 1; i < node.input_size(); ++i)
-      dims[axis] += shapes.Of(node.input(i)).at(axis);
-  }
+    dims = Concatenated(node, shapes);
   else if (!OneOf(operation, { "Identity", "Neg", "Exp", "Log", "Sqrt",
       "Reciprocal", "Abs", "Relu", "LeakyRelu", "Elu", "Sigmoid", "Tanh",
       "Softplus", "Erf", "Clip", "HardSigmoid", "Softmax", "LogSoftmax",
       "Not" }))
     throw std::logic_error("no dimensions are known of " + Describe(node));
-  set(0, dims, type);
+  SetOutput(node, 0, dims, type, shapes);
 }
 
 Unfolded Unfold(const Model& model,

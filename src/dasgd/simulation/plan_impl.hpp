@@ -107,6 +107,71 @@ inline std::string Say(const double value)
   return out.str();
 }
 
+//! Are links so busy that gradients wait for them?
+inline bool Full(const PlanRow& row) { return row.networkShare > 0.9; }
+
+//! The place of the row of the fewest ranks that is nearly the best one.
+inline size_t BestRow(const std::vector<PlanRow>& rows)
+{
+  double most = 0;
+  for (const PlanRow& row : rows)
+    most = Full(row) ? most : std::max(most, row.worth);
+  // Few ranks are easier to have than many.
+  const size_t none = rows.size();
+  size_t best = none;
+  for (size_t i = 0; i < rows.size(); ++i)
+  {
+    const PlanRow& row = rows[i];
+    if (Full(row) || row.worth < 0.9 * most)
+      continue;
+    // Of topologies that are equally good, the one with the least staleness.
+    if (best == none || row.ranks < rows[best].ranks ||
+        (row.ranks == rows[best].ranks &&
+        (row.worth > 1.02 * rows[best].worth ||
+        (row.worth > 0.98 * rows[best].worth &&
+        row.staleness < rows[best].staleness))))
+      best = i;
+  }
+  return (best == none) ? 0 : best;
+}
+
+//! The best row of the next number of ranks; null if there are none with more.
+inline const PlanRow* NextRow(const std::vector<PlanRow>& rows,
+                              const PlanRow& chosen)
+{
+  size_t next = std::numeric_limits<size_t>::max();
+  for (const PlanRow& row : rows)
+    if (row.ranks > chosen.ranks)
+      next = std::min(next, row.ranks);
+  const PlanRow* other = nullptr;
+  for (const PlanRow& row : rows)
+  {
+    if (row.ranks == next && (!other || Full(*other) > Full(row) ||
+        (Full(*other) == Full(row) && row.worth > other->worth)))
+      other = &row;
+  }
+  return other;
+}
+
+//! What is wrong with the next number of ranks.
+inline std::string WhyNotMore(const PlanRow& chosen, const PlanRow& other)
+{
+  const std::string text = "; with " + std::to_string(other.ranks);
+  if (Full(other))
+  {
+    return text + " the network is full, and gradients wait for it (S_avg " +
+        Say(other.staleness) + " in place of " + Say(chosen.staleness) + ")";
+  }
+  if (other.speedup < 0.8 * double(other.ranks))
+  {
+    return text + ", ranks would spend " + Say(100 * (1 - other.speedup /
+        double(other.ranks))) + " % of their time on the exchange" +
+        (chosen.ranks == 1 ? ", which larger batches make less often" : "");
+  }
+  return text + ", gradients would be " + Say(other.staleness) + " updates "
+      "old, and be worth " + Say(other.worth) + " times as much";
+}
+
 } // namespace plan
 
 DASGD_INLINE SimCluster PlanMachine(const PlanModel& model,
@@ -248,28 +313,7 @@ DASGD_INLINE std::string PlanAdvice(const std::vector<PlanRow>& rows,
         rows.front().epochSeconds) + " ms on it, and to start others takes "
         "longer than many epochs.";
   }
-  const auto full = [](const PlanRow& row) { return row.networkShare > 0.9; };
-  double most = 0;
-  for (const PlanRow& row : rows)
-    most = full(row) ? most : std::max(most, row.worth);
-  // Few ranks are easier to have than many.
-  const size_t none = rows.size();
-  best = none;
-  for (size_t i = 0; i < rows.size(); ++i)
-  {
-    const PlanRow& row = rows[i];
-    if (full(row) || row.worth < 0.9 * most)
-      continue;
-    // Of topologies that are equally good, the one with the least staleness.
-    if (best == none || row.ranks < rows[best].ranks ||
-        (row.ranks == rows[best].ranks &&
-        (row.worth > 1.02 * rows[best].worth ||
-        (row.worth > 0.98 * rows[best].worth &&
-        row.staleness < rows[best].staleness))))
-      best = i;
-  }
-  if (best == none)
-    best = 0;
+  best = plan::BestRow(rows);
   const PlanRow& chosen = rows[best];
   std::string text = "1 rank: more of them are not worth their exchange";
   if (chosen.ranks > 1)
@@ -280,40 +324,8 @@ DASGD_INLINE std::string PlanAdvice(const std::vector<PlanRow>& rows,
         plan::Say(chosen.speedup) + " times as many gradients as one rank, "
         "worth " + plan::Say(chosen.worth) + " times as much";
   }
-  // What is wrong with the next number of ranks?
-  size_t next = std::numeric_limits<size_t>::max();
-  for (const PlanRow& row : rows)
-    if (row.ranks > chosen.ranks)
-      next = std::min(next, row.ranks);
-  const PlanRow* other = nullptr;
-  for (const PlanRow& row : rows)
-  {
-    if (row.ranks == next && (!other || full(*other) > full(row) ||
-        (full(*other) == full(row) && row.worth > other->worth)))
-      other = &row;
-  }
-  if (!other)
-    return text + ".";
-  text += "; with " + std::to_string(next);
-  if (full(*other))
-  {
-    text += " the network is full, and gradients wait for it (S_avg " +
-        plan::Say(other->staleness) + " in place of " +
-        plan::Say(chosen.staleness) + ")";
-  }
-  else if (other->speedup < 0.8 * double(next))
-  {
-    text += ", ranks would spend " + plan::Say(100 * (1 - other->speedup /
-        double(next))) + " % of their time on the exchange";
-    if (chosen.ranks == 1)
-      text += ", which larger batches make less often";
-  }
-  else
-  {
-    text += ", gradients would be " + plan::Say(other->staleness) + " updates "
-        "old, and be worth " + plan::Say(other->worth) + " times as much";
-  }
-  return text + ".";
+  const PlanRow* other = plan::NextRow(rows, chosen);
+  return text + (other ? plan::WhyNotMore(chosen, *other) : "") + ".";
 }
 
 } // namespace dasgd

@@ -20,6 +20,10 @@ namespace detail {
 
 using Edge = std::pair<size_t, size_t>;
 
+//! A file that was meant for something else should end here, and soon.
+constexpr size_t maxLineLength = 1024;
+constexpr size_t maxLines = size_t(1) << 22;
+
 //! What is wrong with an edge; empty if nothing is.
 inline std::string Problem(const Edge& edge)
 {
@@ -83,12 +87,57 @@ inline std::string ReadEdge(const std::string& text, Edge& edge)
   return Problem(edge);
 }
 
+/**
+ * Edges with commas between them.
+ *
+ * @param topology The whole text, for messages.
+ */
+inline std::vector<Edge> ReadEdges(const std::string& topology,
+                                   const std::string& text)
+{
+  std::vector<Edge> edges;
+  for (size_t at = 0; !text.empty() && at <= text.size();)
+  {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const std::string item = text.substr(at, end - at);
+    Edge edge;
+    const std::string problem = ReadEdge(item, edge);
+    if (!problem.empty())
+    {
+      throw std::invalid_argument("topology '" + Shown(topology) + "', edge '" +
+          Shown(item) + "': " + problem);
+    }
+    edges.push_back(edge);
+    at = end + 1;
+  }
+  return edges;
+}
+
+//! Add the edge of a line, if it has one.  @return what is wrong; empty if
+//! nothing is.
+inline std::string ReadEdgeLine(const std::string& line,
+                                const size_t number,
+                                std::vector<Edge>& edges)
+{
+  if (line.size() > maxLineLength)
+  {
+    return "the line is longer than " + std::to_string(maxLineLength) +
+        " characters; write one edge per line";
+  }
+  if (number > maxLines)
+  {
+    return "the file has more than " + std::to_string(maxLines) +
+        " lines; write each edge once";
+  }
+  const std::string text = line.substr(0, line.find('#'));
+  if (text.find_first_not_of(" \t\r") == std::string::npos)
+    return "";
+  edges.emplace_back();
+  return ReadEdge(text, edges.back());
+}
+
 inline std::vector<Edge> ReadEdgeFile(const std::string& path)
 {
-  // A file that was meant for something else should end here, and soon.
-  const size_t maxLength = 1024;
-  const size_t maxLines = size_t(1) << 22;
-
   const std::string name = "topology file '" + path + "'";
   const auto unreadable = [&](const std::string& what)
   {
@@ -111,34 +160,13 @@ inline std::vector<Edge> ReadEdgeFile(const std::string& path)
     ++lines;
     line.clear();
     for (c = file.get(); c != std::char_traits<char>::eof() && c != '\n' &&
-        line.size() <= maxLength; c = file.get())
+        line.size() <= maxLineLength; c = file.get())
     {
       line.push_back(char(c));
     }
     if (file.bad())
       throw unreadable("read");
-
-    std::string problem;
-    if (line.size() > maxLength)
-    {
-      problem = "the line is longer than " + std::to_string(maxLength) +
-          " characters; write one edge per line";
-    }
-    else if (lines > maxLines)
-    {
-      problem = "the file has more than " + std::to_string(maxLines) +
-          " lines; write each edge once";
-    }
-    else
-    {
-      const std::string text = line.substr(0, line.find('#'));
-      Edge edge;
-      if (text.find_first_not_of(" \t\r") == std::string::npos)
-        continue;
-      problem = ReadEdge(text, edge);
-      edges.push_back(edge);
-    }
-
+    const std::string problem = ReadEdgeLine(line, lines, edges);
     if (!problem.empty())
     {
       throw std::invalid_argument(name + ", line " + std::to_string(lines) +

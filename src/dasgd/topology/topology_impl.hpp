@@ -133,28 +133,9 @@ DASGD_INLINE Topology Topology::Parse(const std::string& text)
       return Mesh(bounded(rows), bounded(cols));
   }
   else if (!bare && kind == "graph")
-  {
-    std::vector<detail::Edge> edges;
-    while (!rest.empty() && at <= rest.size())
-    {
-      const size_t end = std::min(rest.find(',', at), rest.size());
-      const std::string item = rest.substr(at, end - at);
-      detail::Edge edge;
-      const std::string problem = detail::ReadEdge(item, edge);
-      if (!problem.empty())
-      {
-        throw std::invalid_argument("topology '" + detail::Shown(text) +
-            "', edge '" + detail::Shown(item) + "': " + problem);
-      }
-      edges.push_back(edge);
-      at = end + 1;
-    }
-    return Graph(edges);
-  }
+    return Graph(detail::ReadEdges(text, rest));
   else if (!bare && kind == "file" && !rest.empty())
-  {
     return FromFile(rest);
-  }
 
   throw std::invalid_argument("topology '" + detail::Shown(text) + "' is not "
       "known; choose auto, complete, ring, mesh:RxC (such as mesh:2x3), "

@@ -96,6 +96,42 @@ Report Describe(
   return report;
 }
 
+//! Which setting a baseline was given that only DASGD has, or nothing.
+template<typename AlgorithmType>
+std::string ValidateForBaseline(const CommonSettings& settings)
+{
+  const auto only = [](const std::string& setting, const std::string& remedy)
+  {
+    return setting + ", but is one of DASGD; leave it at " + remedy + " for " +
+        AlgorithmType::Name() + ".";
+  };
+  if (settings.UsesAutoStep())
+    return "StepSize() is AutoStep, which knows DASGD only; give a number.";
+  if (settings.Overlap() != Overlap::Auto)
+  {
+    return only(std::string("Overlap() is ") + ToString(settings.Overlap()),
+        "auto");
+  }
+  const std::pair<const char*, double> ours[] = {
+      { "StalenessDamping()", settings.StalenessDamping() },
+      { "LookAhead()", settings.LookAhead() } };
+  for (const auto& [setting, value] : ours)
+  {
+    if (value != Automatic)
+    {
+      return only(std::string(setting) + " is " + report::Short(value),
+          "Automatic");
+    }
+  }
+  if (settings.ExchangeShare() != DefaultExchangeShare)
+  {
+    return only("ExchangeShare() is " +
+        report::Short(settings.ExchangeShare()),
+        report::Short(DefaultExchangeShare));
+  }
+  return "";
+}
+
 //! What is wrong with a rank's settings, or nothing.
 template<typename AlgorithmType>
 std::string Validate(
@@ -108,45 +144,16 @@ std::string Validate(
     const size_t vectorBytes,
     const size_t points)
 {
-  const std::string complaint = settings.Validate(steps.plain,
-      steps.updatePolicy);
+  std::string complaint = settings.Validate(steps.plain, steps.updatePolicy);
+  if (complaint.empty() && !IsDasgd<AlgorithmType>)
+    complaint = ValidateForBaseline<AlgorithmType>(settings);
   if (!complaint.empty())
     return complaint;
-  if (!IsDasgd<AlgorithmType> && settings.UsesAutoStep())
-  {
-    return "StepSize() is AutoStep, which knows DASGD only; give a number.";
-  }
-  if (!IsDasgd<AlgorithmType> && settings.Overlap() != Overlap::Auto)
-  {
-    return std::string("Overlap() is ") + ToString(settings.Overlap()) +
-        ", but is one of DASGD; leave it at auto for " + AlgorithmType::Name() +
-        ".";
-  }
-  const std::pair<const char*, double> ours[] = {
-      { "StalenessDamping()", settings.StalenessDamping() },
-      { "LookAhead()", settings.LookAhead() } };
-  for (const auto& [setting, value] : ours)
-  {
-    if (!IsDasgd<AlgorithmType> && value != Automatic)
-    {
-      return std::string(setting) + " is " + report::Short(value) + ", but is "
-          "one of DASGD; leave it at Automatic for " + AlgorithmType::Name() +
-          ".";
-    }
-  }
   if (settings.LookAhead() > 0 && !steps.looksAhead)
   {
     return "LookAhead() is " + report::Short(settings.LookAhead()) + ", but "
         "the update policy is " + steps.updatePolicy + ", which has no form "
         "that looks ahead; leave it at dasgd::Automatic, or at 0.";
-  }
-  if (!IsDasgd<AlgorithmType> &&
-      settings.ExchangeShare() != DefaultExchangeShare)
-  {
-    return "ExchangeShare() is " + report::Short(settings.ExchangeShare()) +
-        ", but is one of DASGD; leave it at " +
-        report::Short(DefaultExchangeShare) + " for " + AlgorithmType::Name() +
-        ".";
   }
   for (const int number : settings.StopSignals())
   {

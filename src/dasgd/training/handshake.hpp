@@ -13,6 +13,7 @@
 #include "../mpi/mpi_communicator.hpp"
 
 #include <cstddef>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,10 @@ class Handshake
     std::string value;
     std::string remedy;
   };
+
+  //! Throw if the fields of two ranks differ; reads them from what follows.
+  void Compare(std::vector<std::istringstream>& texts,
+               const std::string& caller) const;
 
   std::vector<Field> fields;
   std::string problem;

@@ -13,7 +13,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <sstream>
 #include <stdexcept>
 #if defined(__GNUG__)
 #include <cxxabi.h>
@@ -63,6 +62,27 @@ DASGD_INLINE void Handshake::Problem(const std::string& text)
     problem = text;
 }
 
+DASGD_INLINE void Handshake::Compare(std::vector<std::istringstream>& texts,
+                                     const std::string& caller) const
+{
+  // Field by field, so that the most important difference is reported.
+  for (const Field& field : fields)
+  {
+    std::string first, other;
+    std::getline(texts[0], first);
+    for (size_t i = 1; i < texts.size(); ++i)
+    {
+      std::getline(texts[i], other);
+      if (other != first)
+      {
+        throw std::invalid_argument(caller + ": ranks 0 and " +
+            std::to_string(i) + " disagree on " + field.name + ": " + first +
+            " and " + other + "; " + field.remedy + ".");
+      }
+    }
+  }
+}
+
 DASGD_INLINE void Handshake::Agree(const MpiCommunicator& comm,
                                    const std::string& caller) const
 {
@@ -104,22 +124,7 @@ DASGD_INLINE void Handshake::Agree(const MpiCommunicator& comm,
           " failed before training began: " + failures[i]);
     }
   }
-  // Field by field, so that the most important difference is reported.
-  for (const Field& field : fields)
-  {
-    std::string first, other;
-    std::getline(texts[0], first);
-    for (size_t i = 1; i < texts.size(); ++i)
-    {
-      std::getline(texts[i], other);
-      if (other != first)
-      {
-        throw std::invalid_argument(caller + ": ranks 0 and " +
-            std::to_string(i) + " disagree on " + field.name + ": " + first +
-            " and " + other + "; " + field.remedy + ".");
-      }
-    }
-  }
+  Compare(texts, caller);
   for (size_t i = 0; i < texts.size(); ++i)
   {
     const std::string text = texts[i].str();
