@@ -288,7 +288,7 @@ TEST_CASE("Algorithms with an update policy", "[study]")
       const Algorithm* const found = FindAlgorithm(base == "sgd" ?
           policy.first : base + "_" + policy.first);
       REQUIRE(found);
-      CHECK(found->base == base);
+      CHECK(found->base->name == base);
       CHECK(found->policy == policy.first);
       CHECK(found->stepScale == policy.second);
       CHECK_FALSE(found->usual);

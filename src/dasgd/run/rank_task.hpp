@@ -104,7 +104,8 @@ class RankTask
   }
 
   //! Less of that update is to be subtracted; see GradientSource.
-  void Shorten(const double by, ElemType& factor) { source.Shorten(by, factor); }
+  void Shorten(const double by, ElemType& factor)
+  { source.Shorten(by, factor); }
 
   //! Apply the update of the gradient as it stands, of whichever rank.
   bool Step(const double points, const double scale = 1)
