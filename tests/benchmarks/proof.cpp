@@ -33,9 +33,9 @@ using Clock = std::chrono::steady_clock;
 //! Of accuracies on the test images.
 constexpr std::array<double, 5> targets{ 0.84, 0.85, 0.86, 0.87, 0.88 };
 
-//! How closely a network's way is followed: what times between two copies of the
-//! model grow by, and how many of the targets there are.  Test images take long
-//! where gradients do.
+//! How closely a network's way is followed: what times between two copies of
+//! the model grow by, and how many of the targets there are.  Test images take
+//! long where gradients do.
 struct Care
 {
   double growth;
