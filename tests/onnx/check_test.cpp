@@ -8,7 +8,7 @@
  */
 #include "differences.hpp"
 
-#include <dasgd/onnx/operators.hpp>
+#include <dasgd/onnx/operators/operators.hpp>
 
 #include <algorithm>
 #include <fstream>

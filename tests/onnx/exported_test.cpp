@@ -11,7 +11,7 @@
 #include <dasgd.hpp>
 #include <dasgd_onnx.hpp>
 
-#include <dasgd/onnx/proto.hpp>
+#include <dasgd/onnx/model/proto.hpp>
 
 #include "catch.hpp"
 

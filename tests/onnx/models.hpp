@@ -8,7 +8,7 @@
 #ifndef DASGD_TESTS_ONNX_MODELS_HPP
 #define DASGD_TESTS_ONNX_MODELS_HPP
 
-#include <dasgd/onnx/builder.hpp>
+#include <dasgd/onnx/model/builder.hpp>
 
 #include <cmath>
 #include <cstdio>

@@ -11,7 +11,7 @@
 #include "../core/random.hpp"
 #include "../core/vector_ops.hpp"
 #include "ensmallen.hpp"
-#include "../training/smoothness_options.hpp"
+#include "../training/training_source.hpp"
 
 #include <algorithm>
 #include <cmath>

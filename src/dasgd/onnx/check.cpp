@@ -3,12 +3,12 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include "check.hpp"
+#include "dasgd/onnx/check.hpp"
 
-#include "external_data.hpp"
-#include "nodes.hpp"
-#include "runtime.hpp"
-#include "training_graph.hpp"
+#include "dasgd/onnx/model/external_data.hpp"
+#include "dasgd/onnx/nodes.hpp"
+#include "dasgd/onnx/runtime.hpp"
+#include "dasgd/onnx/training_graph.hpp"
 
 #include <algorithm>
 #include <fstream>

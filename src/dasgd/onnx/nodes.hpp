@@ -8,9 +8,9 @@
 #ifndef DASGD_ONNX_NODES_HPP
 #define DASGD_ONNX_NODES_HPP
 
-#include "model.hpp"
+#include "model/model.hpp"
 #include "onnx_function.hpp"
-#include "shapes.hpp"
+#include "model/shapes.hpp"
 
 #include <map>
 #include <string>

@@ -3,15 +3,15 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include "onnx_function.hpp"
+#include "dasgd/onnx/onnx_function.hpp"
 
-#include "external_data.hpp"
-#include "nodes.hpp"
-#include "predictor.hpp"
-#include "scoring.hpp"
-#include "trainer.hpp"
+#include "dasgd/onnx/model/external_data.hpp"
+#include "dasgd/onnx/nodes.hpp"
+#include "dasgd/onnx/predictor.hpp"
+#include "dasgd/onnx/scoring.hpp"
+#include "dasgd/onnx/trainer.hpp"
 
-#include "../files/whole_file.hpp"
+#include "dasgd/files/whole_file.hpp"
 
 #include <algorithm>
 #include <cerrno>

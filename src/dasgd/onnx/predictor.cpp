@@ -3,7 +3,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include "predictor.hpp"
+#include "dasgd/onnx/predictor.hpp"
 
 #include <set>
 

@@ -3,7 +3,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include "runtime.hpp"
+#include "dasgd/onnx/runtime.hpp"
 
 #include <stdexcept>
 

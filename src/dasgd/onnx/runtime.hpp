@@ -8,8 +8,8 @@
 #ifndef DASGD_ONNX_RUNTIME_HPP
 #define DASGD_ONNX_RUNTIME_HPP
 
-#include "model.hpp"
-#include "shapes.hpp"
+#include "model/model.hpp"
+#include "model/shapes.hpp"
 
 #include <onnxruntime_cxx_api.h>
 

@@ -3,7 +3,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include "trainer.hpp"
+#include "dasgd/onnx/trainer.hpp"
 
 namespace dasgd {
 namespace graph {

@@ -3,9 +3,9 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include "training_graph.hpp"
+#include "dasgd/onnx/training_graph.hpp"
 
-#include "unfold.hpp"
+#include "dasgd/onnx/unfold.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -10,8 +10,8 @@
 #define DASGD_ONNX_TRAINING_GRAPH_HPP
 
 #include "loss.hpp"
-#include "model.hpp"
-#include "shapes.hpp"
+#include "model/model.hpp"
+#include "model/shapes.hpp"
 
 #include <cstdint>
 #include <string>

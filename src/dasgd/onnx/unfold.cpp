@@ -3,7 +3,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include "unfold.hpp"
+#include "dasgd/onnx/unfold.hpp"
 
 #include <algorithm>
 #include <stdexcept>

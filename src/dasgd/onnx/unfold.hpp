@@ -9,8 +9,8 @@
 #ifndef DASGD_ONNX_UNFOLD_HPP
 #define DASGD_ONNX_UNFOLD_HPP
 
-#include "model.hpp"
-#include "operators.hpp"
+#include "model/model.hpp"
+#include "operators/operators.hpp"
 
 #include <set>
 #include <string>

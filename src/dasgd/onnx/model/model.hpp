@@ -6,8 +6,8 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_ONNX_MODEL_HPP
-#define DASGD_ONNX_MODEL_HPP
+#ifndef DASGD_ONNX_MODEL_MODEL_HPP
+#define DASGD_ONNX_MODEL_MODEL_HPP
 
 #include "proto.hpp"
 

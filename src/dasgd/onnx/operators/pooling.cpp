@@ -5,7 +5,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include "windows.hpp"
+#include "dasgd/onnx/operators/windows.hpp"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_ONNX_SHAPES_HPP
-#define DASGD_ONNX_SHAPES_HPP
+#ifndef DASGD_ONNX_MODEL_SHAPES_HPP
+#define DASGD_ONNX_MODEL_SHAPES_HPP
 
 #include "proto.hpp"
 

@@ -3,7 +3,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include "proto.hpp"
+#include "dasgd/onnx/model/proto.hpp"
 
 #include <cmath>
 #include <cstring>

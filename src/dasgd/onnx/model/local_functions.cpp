@@ -3,7 +3,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include "local_functions.hpp"
+#include "dasgd/onnx/model/local_functions.hpp"
 
 #include <google/protobuf/unknown_field_set.h>
 

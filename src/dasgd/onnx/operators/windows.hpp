@@ -5,8 +5,8 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_ONNX_WINDOWS_HPP
-#define DASGD_ONNX_WINDOWS_HPP
+#ifndef DASGD_ONNX_OPERATORS_WINDOWS_HPP
+#define DASGD_ONNX_OPERATORS_WINDOWS_HPP
 
 #include "operators.hpp"
 

@@ -5,8 +5,8 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_ONNX_EXTERNAL_DATA_HPP
-#define DASGD_ONNX_EXTERNAL_DATA_HPP
+#ifndef DASGD_ONNX_MODEL_EXTERNAL_DATA_HPP
+#define DASGD_ONNX_MODEL_EXTERNAL_DATA_HPP
 
 #include "proto.hpp"
 

@@ -5,8 +5,8 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_ONNX_LOCAL_FUNCTIONS_HPP
-#define DASGD_ONNX_LOCAL_FUNCTIONS_HPP
+#ifndef DASGD_ONNX_MODEL_LOCAL_FUNCTIONS_HPP
+#define DASGD_ONNX_MODEL_LOCAL_FUNCTIONS_HPP
 
 #include "proto.hpp"
 

@@ -7,11 +7,11 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_ONNX_OPERATORS_HPP
-#define DASGD_ONNX_OPERATORS_HPP
+#ifndef DASGD_ONNX_OPERATORS_OPERATORS_HPP
+#define DASGD_ONNX_OPERATORS_OPERATORS_HPP
 
-#include "builder.hpp"
-#include "shapes.hpp"
+#include "../model/builder.hpp"
+#include "../model/shapes.hpp"
 
 #include <functional>
 #include <map>

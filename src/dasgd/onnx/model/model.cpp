@@ -3,10 +3,10 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include "model.hpp"
+#include "dasgd/onnx/model/model.hpp"
 
-#include "external_data.hpp"
-#include "local_functions.hpp"
+#include "dasgd/onnx/model/external_data.hpp"
+#include "dasgd/onnx/model/local_functions.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -3,7 +3,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include "builder.hpp"
+#include "dasgd/onnx/model/builder.hpp"
 
 #include <stdexcept>
 

@@ -6,8 +6,8 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_ONNX_PROTO_HPP
-#define DASGD_ONNX_PROTO_HPP
+#ifndef DASGD_ONNX_MODEL_PROTO_HPP
+#define DASGD_ONNX_MODEL_PROTO_HPP
 
 // The macro decides which of two generated headers is read.
 #ifndef ONNX_ML

@@ -3,7 +3,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include "external_data.hpp"
+#include "dasgd/onnx/model/external_data.hpp"
 
 #include <cerrno>
 #include <cstring>

@@ -5,7 +5,7 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#include "operators.hpp"
+#include "dasgd/onnx/operators/operators.hpp"
 
 #include <algorithm>
 
