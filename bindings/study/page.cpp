@@ -189,9 +189,9 @@ class PageMaker
         "tried, too; none of these runs counts"));
     pairs.emplace_back("certainty", "intervals are 95 % confidence intervals "
         "of the mean over the seeds, by Student's t; algorithms whose "
-        "intervals overlap are not told apart; they say nothing of how another "
-        "choice of steps, or a machine that was busy with something else, "
-        "would have changed the means");
+        "intervals overlap cannot be distinguished; they say nothing of how "
+        "another choice of steps, or a machine that was busy with something "
+        "else, would have changed the means");
     pairs.emplace_back("target not reached", "such a run counts with its whole "
         "time budget, so that the mean is a lower bound");
     pairs.emplace_back("losses", "means over the test points; computed after "

@@ -54,7 +54,7 @@
   const COLUMNS = [
     {key: 'place', head: 'Place',
       help: 'the order of the mean times to the target. Algorithms whose intervals overlap are ' +
-        'not told apart: 2–4 is a place from the second to the fourth.'},
+        'cannot be distinguished: 2–4 is a place from the second to the fourth.'},
     {key: 'time_to_target', head: 'Time to target', units: SECONDS, placed: true, target: true,
       bound: '≥ ', help: 'seconds until the target was first reached. A run that ' +
         'did not get there counts with all of its time, so that the mean is at least (≥) what ' +
@@ -175,7 +175,7 @@
   const hasInterval = (quantity) => quantity && isNumber(quantity.low) && isNumber(quantity.high);
 
   // How many times as fast one is as the other.  The interval, from one end of theirs to the
-  // other, holds 1 if they are not told apart.
+  // other, holds 1 if they cannot be distinguished.
   function factor(row, other) {
     const [time, base] = [row.time_to_target, other.time_to_target];
     const ratio = {mean: base.mean / time.mean};
@@ -219,7 +219,7 @@
     if (others.length === 0)
       return '';
     return best.runs < 2 ? ' One run of each tells nothing apart.' :
-      ` It is not told apart from ${joined(others)}: their intervals overlap.`;
+      ` It cannot be distinguished from ${joined(others)}: their intervals overlap.`;
   }
 
   function lowestLoss(group) {
@@ -347,7 +347,7 @@
       html('p', {class: 'meanings muted'},
         'Numbers are means over the runs. Below a time, a speed-up or a number of gradients is ' +
         'the 95 % confidence interval of the mean; elsewhere ± is the standard deviation. ' +
-        'Algorithms whose intervals of time overlap are not told apart: so much may change ' +
+        'Algorithms whose intervals of time overlap cannot be distinguished: so much may change ' +
         'from study to study. Bold is the best of a column, in time and speed-up all that ' +
         'may be the first; throughput, idle, sent bytes and staleness leave serial SGD out.'),
       html('ul', {class: 'meanings muted'}, entries.map((entry) =>
@@ -556,7 +556,7 @@
   const BARS = {
     time_to_target: {head: 'Time to target', units: SECONDS, format: plain, atLeast: 0,
       note: 'Mean over the runs. Less is better. Thin line: 95 % confidence interval; where ' +
-        'lines overlap, algorithms are not told apart.', none: 'not reached', bound: '≥ '},
+        'lines overlap, algorithms cannot be distinguished.', none: 'not reached', bound: '≥ '},
     throughput: {head: 'Throughput', units: RATIO, format: plain, limit: 1,
       note: 'Share of what the ranks can compute. More is better. Thin line: ± standard ' +
         'deviation.',

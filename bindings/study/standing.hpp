@@ -179,7 +179,7 @@ inline std::vector<Standing> Standings(const Settings& settings,
   return standings;
 }
 
-//! The fastest first; those that are not told apart by their means.
+//! The fastest first; those that cannot be distinguished by their means.
 inline std::vector<const Standing*> InOrder(
     const std::vector<Standing>& standings)
 {

@@ -94,7 +94,7 @@ struct Estimate
 
 /**
  * One mean divided by another.  The interval goes from one end of theirs to the
- * other, so that it holds 1 if, and only if, they are not told apart.
+ * other, so that it holds 1 if, and only if, they cannot be distinguished.
  */
 inline Estimate Ratio(const Estimate& above, const Estimate& below)
 {

@@ -321,7 +321,7 @@ class Conductor
     {
       std::cout << "\nIn brackets: the 95 % confidence interval of the mean "
           "over " << settings.seeds << " runs.  Algorithms whose intervals\n"
-          "overlap are not told apart, and share their places.";
+          "overlap cannot be distinguished, and share their places.";
     }
     std::cout << "  A run that did not reach\nthe target counts with its whole "
         "time budget.\n\nAll " << results.Rows().size() << " runs are in '"

@@ -456,10 +456,11 @@ def check_summary(page, index, group, where):
           ("No step size was found" not in text), f"{where}: {text!r}, but no step was found for "
           f"{lost}")
     doubts = [row["algorithm"] for row in rows[1:] if may_be_first(row)]
-    check(bool(doubts) == ("apart" in text), f"{where}: {text!r}, but not told apart: {doubts}")
+    check(bool(doubts) == ("distinguished" in text), f"{where}: {text!r}, but these cannot be "
+          f"distinguished: {doubts}")
     if best["runs"] > 1:
-        check(all(name in text.split("apart")[-1] for name in doubts), f"{where}: {text!r} does "
-              f"not name {doubts}")
+        check(all(name in text.split("distinguished")[-1] for name in doubts), f"{where}: "
+              f"{text!r} does not name {doubts}")
 
 
 def check_controls(page, index, where):

@@ -430,7 +430,7 @@ TEST_CASE("Means whose intervals overlap share their places", "[study]")
   REQUIRE(single[1].Text() == "1-2");
 }
 
-TEST_CASE("A ratio holds 1 if its means are not told apart", "[study]")
+TEST_CASE("A ratio holds 1 if its means cannot be distinguished", "[study]")
 {
   const Estimate fast({ 0.20, 0.21, 0.22 });
   for (const double far : { 0.02, 0.03, 0.05, 0.1, 0.2 })

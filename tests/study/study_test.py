@@ -265,7 +265,7 @@ def made_up(studies):
                  r"1-3 +AllreduceSGD +at least 0\.11 +at most [\d.]+ +1 of 2",
                  r"1-3 +serial SGD +0\.14 .* 1 +2 of 2 +[\d.]+"):
         expect(re.search(line, out), f"a line like '{line}'", out)
-    expect("95 % confidence" in out and "not told apart" in out,
+    expect("95 % confidence" in out and "cannot be distinguished" in out,
            "how certain it is", out)
 
 

@@ -27,7 +27,7 @@ class CheckpointKeeper
 {
  public:
   //! Puts what is of the moment into a checkpoint; false if the model is not
-  //! worth to be saved.
+  //! worth saving.
   using Fill = std::function<bool(Checkpoint&)>;
 
   //! @param name Of the algorithm, for messages.

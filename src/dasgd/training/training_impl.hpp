@@ -257,7 +257,7 @@ bool Training<AlgorithmType, ElemType>::Fill(Checkpoint& checkpoint)
 {
   checkpoint.Run() = rank.state->Snapshot();
   source.Save(checkpoint);
-  // Models that are not finite are not worth to be resumed from.
+  // Models that are not finite are not worth resuming from.
   return AllFinite(source.Iterate(), elements);
 }
 
