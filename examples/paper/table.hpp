@@ -19,7 +19,7 @@
 
 namespace example {
 
-//! Rows are told apart by their first columns; an interrupted sweep goes on
+//! Rows have keys, their first columns, so that an interrupted sweep goes on
 //! where it was.
 class Table
 {

@@ -23,7 +23,7 @@ Compares the algorithms on machines that are only described, and draws figures:
   ring     16 ranks on a ring, one of them 1, 2 and 4 times slower
   scaling  4 to 256 ranks, DASGD by topology, all-reduce, parameter server
   auto     4 to 256 ranks on machines of 1 and 8, one rank slow, other networks
-           and a larger model: DASGD with the default topology, all-reduce
+           and a larger model: DASGD with the default topology, all-reduce, local SGD
 
 ring and scaling by default, which takes long on one core; --max_ranks 32 makes it
 far quicker.  A study that was interrupted goes on where it was.
@@ -115,26 +115,31 @@ END
   [ ! -e "$out/auto.csv.part" ] || mv "$out/auto.csv.part" "$out/auto.csv"
 }
 
-# Means over seeds of both algorithms side by side.
+# Means over seeds of the algorithms side by side.
 compare()
 {
   awk -F, '$2 == "run" && $5 > 1 {
       k = $1 "," $5
       if (!(k in seen)) { seen[k] = 1; order[++keys] = k }
-      a = $3 == "DASGD"
-      n[k, a]++; s[k, a] += $10; r[k, a] += $9
-      if (a) { stale[k] += $15; bytes[k] += $16; step[k] = $7 } else other[k] = $7
+      n[k, $3]++; s[k, $3] += $10
+      if ($3 == "DASGD") { stale[k] += $15; bytes[k] += $16 }
+      step[k, $3] = $7
     }
+    function mean(k, name) { return n[k, name] ? s[k, name] / n[k, name] : 0 }
+    function text(value) { return value ? sprintf("%.4g", value) : "" }
     END {
       print "machine,ranks,dasgd_step,allreduce_step,dasgd_seconds," \
           "allreduce_seconds,ratio,staleness,staleness_of_others," \
-          "bytes_between_machines"
+          "bytes_between_machines,local_step,local_seconds"
       for (j = 1; j <= keys; ++j) {
         k = order[j]; split(k, part, ",")
-        if (!n[k, 1] || !n[k, 0]) continue
-        d = s[k, 1] / n[k, 1]; o = s[k, 0] / n[k, 0]; t = stale[k] / n[k, 1]
-        printf "%s,%s,%s,%.4g,%.4g,%.3f,%.4g,%.3f,%.0f\n", k, step[k], other[k],
-            d, o, o / d, t, t / (part[2] - 1), bytes[k] / n[k, 1]
+        d = mean(k, "DASGD"); o = mean(k, "AllreduceSGD"); l = mean(k, "LocalSGD")
+        if (!d || !o) continue
+        t = stale[k] / n[k, "DASGD"]
+        printf "%s,%s,%s,%.4g,%.4g,%.3f,%.4g,%.3f,%.0f,%s,%s\n", k,
+            step[k, "DASGD"], step[k, "AllreduceSGD"], d, o, o / d, t,
+            t / (part[2] - 1), bytes[k] / n[k, "DASGD"], step[k, "LocalSGD"],
+            text(l)
       }
     }' "$out/auto.csv" > "$out/auto_summary.csv"
 }

@@ -119,7 +119,7 @@ struct Options
   size_t batchSize = 1;
   //! Ascending, each twice the one before.
   std::vector<double> steps{ 0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032,
-      0.064, 0.128, 0.256, 0.512 };
+      0.064, 0.128, 0.256, 0.512, 1.024 };
 };
 
 //! One run, and what came of it.
@@ -211,25 +211,25 @@ void Play(const Options& options,
     machine.computeSeconds[1] *= run.slow;
   machine.computeSpread = 0.1;
   // Within a machine, frames go through memory.
-  const double size = (options.parameters > 0) ? options.parameters /
-      double(Logistic::Start().n_elem) : 1;
   const size_t each = options.machineRanks;
   for (size_t i = 0; i < run.ranks; ++i)
     machine.machines.push_back(i / each);
-  machine.machineBytesPerSecond = 1e6 * options.megabytesPerSecond / size;
-  machine.link = [&options, each, size](const size_t from, const size_t to)
+  machine.machineBytesPerSecond = 1e6 * options.megabytesPerSecond;
+  machine.link = [&options, each](const size_t from, const size_t to)
   {
     dasgd::SimLink link;
     link.latency = options.latency;
     if (from / each == to / each)
     {
       link.latency = 10e-6;
-      link.bytesPerSecond = 5e9 / size;
+      link.bytesPerSecond = 5e9;
     }
     return link;
   };
   if (options.parameters > 0)
   {
+    machine.vectorBytes = size_t(8 * std::max(0.0, options.parameters -
+        double(Logistic::Start().n_elem)));
     // One pass over the model, and about two.
     machine.applySeconds = 1e-9 * options.parameters;
     machine.relaySeconds = 2e-9 * options.parameters;
@@ -496,7 +496,7 @@ void Auto(Study& study, const Options& options)
   study.Compare(serial, options.patience);
   for (size_t ranks = options.minRanks; ranks <= options.maxRanks; ranks *= 2)
   {
-    for (const char* algorithm : { "DASGD", "AllreduceSGD" })
+    for (const char* algorithm : { "DASGD", "AllreduceSGD", "LocalSGD" })
     {
       Run run;
       run.algorithm = algorithm;

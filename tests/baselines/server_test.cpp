@@ -138,6 +138,35 @@ TEST_CASE("DelayAdaptive() knows how late each gradient is on many ranks, too",
   CHECK(-iterate[0] <= gradients);
 }
 
+TEST_CASE("On virtual time vectors can be longer than those that are exchanged",
+    "[server]")
+{
+  // Both take at least a second for each exchange of a megabyte.
+  const auto simulate = [](auto&& optimizer, const size_t more)
+  {
+    std::vector<Probe> probes(2, Probe(40, 5));
+    arma::mat iterate(5, 1, arma::fill::zeros);
+    dasgd::SimCluster machine;
+    machine.computeSeconds.assign(2, 0.01);
+    machine.vectorBytes = more;
+    machine.link = [](size_t, size_t)
+    {
+      dasgd::SimLink link;
+      link.bytesPerSecond = 1e6;
+      return link;
+    };
+    dasgd::Simulate(optimizer, probes, iterate, machine);
+    return optimizer.Report().seconds;
+  };
+  const auto all = [] { return dasgd::AllreduceSGD<>(0.01, 1, 20, -1); };
+  const auto server = []
+  { return dasgd::ParameterServerSGD<>(0.01, 1, 20, -1); };
+  CHECK(simulate(all(), 0) < 0.2);
+  CHECK(simulate(all(), 1000000) > 10);
+  CHECK(simulate(server(), 0) < 0.5);
+  CHECK(simulate(server(), 1000000) > 10);
+}
+
 TEST_CASE("MaxDistance() discards what comes from too far, and uses the rest",
     "[server]")
 {

@@ -28,8 +28,8 @@ PART = re.compile(r"(<!-- figures: (\w+) -->\n)(.*?)(<!-- end of figures -->)",
                   re.DOTALL)
 # Of Student's distribution: half of a 95 % interval, by the number of runs.
 STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}
-NAMES = {"dasgd": "**DASGD**", "allreduce": "all-reduce", "ddp": "PyTorch DDP",
-         "serial": "one core"}
+NAMES = {"dasgd": "**DASGD**", "dasgd_bfloat16": "DASGD, 16 bits",
+         "allreduce": "all-reduce", "ddp": "PyTorch DDP", "serial": "one core"}
 
 
 class Runs:
@@ -122,9 +122,10 @@ def gains(rows):
     add("MLP to 87 %, 8 cores, one 4 times slower",
         rows.of("dasgd", 8, 87, situation="slow"),
         rows.of("allreduce", 8, 87, situation="slow"), "all-reduce", one)
-    add("MLP to 87 %, 8 cores, another program on one",
-        rows.of("dasgd", 8, 87, situation="shared"),
-        rows.of("allreduce", 8, 87, situation="shared"), "all-reduce", one)
+    million = two_machines(rows, "mlp1m", 85)
+    add("MLP of a million parameters to 85 %, two machines, 1 Gbit/s",
+        million["dasgd"], million["ddp"], "PyTorch DDP (single); "
+        f"{million['allreduce'].text()}, all-reduce", million["serial"])
     add("small CNN to 86 %, 16 cores", rows.of("dasgd", 16, 86, "cnn"),
         rows.of("allreduce", 16, 86, "cnn"), "all-reduce",
         rows.of("serial", 1, 86, "cnn"))
@@ -135,18 +136,62 @@ def gains(rows):
     return "\n".join(lines) + "\n"
 
 
+def two_machines(rows, problem, target):
+    """Runs by the way, of a core on each of two machines, and of one core."""
+    return {way: rows.of(way, 1 if way == "serial" else 2, target, problem,
+                         situation="machines_alone" if way == "serial"
+                         else "machines")
+            for way in ("serial", "dasgd", "dasgd_bfloat16", "allreduce", "ddp")}
+
+
+def machines(rows):
+    """Two machines, in doc/study.md."""
+    lines = ["| 1,035,690 parameters | step | to 84 % | to 85 % | gradients/s | "
+             "gradients to 85 % | S_avg |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    near = two_machines(rows, "mlp1m", 84)
+    for way, runs in two_machines(rows, "mlp1m", 85).items():
+        needed = [float(row["gradients_to_85"]) for row in runs.rows
+                  if row["gradients_to_85"]]
+        stale = f"{runs.mean('staleness'):.1f}" if way.startswith("dasgd") else ""
+        lines.append(
+            f"| {NAMES[way]} | {runs.rows[0]['step']} | {near[way].cell()} | "
+            f"{runs.cell()} | {runs.mean('gradients_per_second'):.1f} | "
+            f"{'' if runs.all else '> '}{statistics.mean(needed):,.0f} | {stale} |")
+    return "\n".join(lines) + "\n"
+
+
+def machines_say(rows):
+    """What that means."""
+    runs = two_machines(rows, "mlp1m", 85)
+    own, alone, other = runs["dasgd"], runs["serial"], runs["allreduce"]
+    ddp, short = runs["ddp"], runs["dasgd_bfloat16"]
+    rate = own.mean("gradients_per_second")
+    single = alone.mean("gradients_per_second")
+
+    def needed(found):
+        return statistics.mean(float(row["gradients_to_85"]) for row in found.rows)
+    return f"""\
+- **Two such machines gain nothing**: DASGD takes {own.at_least:.0f} s and one core {alone.at_least:.0f} s, which cannot be distinguished.
+  Together they compute {times(rate, single)} times as many gradients a second as one core, and need {times(needed(own), needed(alone))} times as many, since a gradient is
+  {own.mean("staleness"):.1f} updates old. Products of matrices take a fifth of their time; the rest is passes over the model, and the
+  network, which these cores carry, too. [Will more ranks help?](cluster.md#will-more-ranks-help) tells before you try.
+- **DASGD is at least {times(other.at_least, own.at_least)} times as fast as all-reduce** ({len(other.reached)} of whose three runs got there in {float(other.rows[0]["seconds"]):.0f} s), which
+  computes {times(rate, other.mean("gradients_per_second"))} times fewer gradients a second. PyTorch, in single precision and with updates half as long, takes {ddp.at_least:.0f} s.
+- With [updates of 16 bits](optimizer.md#fewer-bytes) gradients are {short.mean("staleness"):.1f} updates old, but there are fewer of them, since a frame
+  leaves for nearly every gradient and costs time: {short.at_least:.0f} s.
+"""
+
+
 def losses(rows):
     """Where it loses."""
-    own, other = rows.of("dasgd", 16, 86, "cnn"), rows.of("allreduce", 16, 86,
-                                                          "cnn")
     many = rows.program("drop", 16)
     torch, own_85 = rows.of("torch", 1, 85, "cnn"), rows.of("dasgd", 16, 85,
                                                              "cnn")
     return f"""\
-It does not win where gradients take as long as the CNN's: all-reduce takes {other.at_least:.1f} s, DASGD {own.at_least:.1f} s; PyTorch, whose convolutions
-are faster, reaches 85 % on one core in {torch.at_least:.1f} s, DASGD on 16 in {own_85.at_least:.1f} s. A run of fixed length ends with lower accuracy on
-many ranks, whose stale gradients take shorter steps (`mnist_simple` on 16: {many[0]:.1f} s, {many[1]:.1f} %; one run). One core has 15
-busy neighbours here; on an idle machine it computes up to {times(*alone(rows))} times as many gradients with plain SGD.
+It does not win where gradients take as long as the CNN's; PyTorch, whose convolutions are faster, reaches 85 % on one
+core in {torch.at_least:.1f} s, DASGD on 16 in {own_85.at_least:.1f} s. Two machines with a core each gain nothing where an update takes longer to send than
+several gradients to compute. Runs of fixed length end with lower accuracy on many ranks (`mnist_simple` on 16: {many[0]:.1f} s, {many[1]:.1f} %).
+But for the third row, one core has 15 busy neighbours; alone it computes up to {times(*alone(rows))} times as many gradients (plain SGD).
 """
 
 
@@ -206,7 +251,7 @@ def points(rows):
   every second second only, {times(changing_other.at_least, changing.at_least)} times ({changing.at_least:.1f} and {changing_other.at_least:.1f} s), and with another program on its core {times(shared_other.at_least, shared.at_least)} times
   ({shared.at_least:.1f} and {shared_other.at_least:.1f} s).
 - **A small CNN on 16 cores, to 86 %**: DASGD takes {cnn.at_least:.1f} s, all-reduce {cnn_other.at_least:.1f} s (two runs, with the better of two steps), one
-  core more than {cnn_one.at_least:.0f} s ({len(cnn_one.reached)} of {len(cnn_one.rows)} runs got there in {lasted(cnn_one)} s). All-reduce and DASGD cannot be told apart. PyTorch computes
+  core more than {cnn_one.at_least:.0f} s ({len(cnn_one.reached)} of {len(cnn_one.rows)} runs got there in {lasted(cnn_one)} s). All-reduce and DASGD cannot be distinguished. PyTorch computes
   the gradient of such a network in a third of mlpack's time: one core of it gets to 85 % in {torch.at_least:.1f} s, 16 ranks of DASGD in
   {cnn_85.at_least:.1f} s.
 - **Plain SGD and momentum on 16 ranks** were stopped after {lasted(plain)} s, which was too early: of {len(plain.rows)} runs with SGD {len(plain.reached)} had got
@@ -295,7 +340,8 @@ def drawn(rows):
 
 PARTS = {"gains": gains, "losses": losses, "targets": targets,
          "points": points, "rates": rates, "plans": plans,
-         "programs": programs}
+         "programs": programs, "machines": machines,
+         "machines_say": machines_say}
 
 
 def main():

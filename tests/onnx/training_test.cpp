@@ -20,7 +20,7 @@ using models::Maker;
 
 namespace {
 
-//! Three clouds of points, far enough apart to be told apart.
+//! Three clouds of points, far enough apart for a line between them.
 struct Clouds
 {
   explicit Clouds(const size_t count) : points(6, count), labels(count)

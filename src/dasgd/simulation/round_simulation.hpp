@@ -97,7 +97,7 @@ class RoundSimulation
   {
     const size_t ranks = workers.size();
     const double exchange = AllreduceSeconds(machine, ranks,
-        elements * sizeof(ElemType));
+        machine.vectorBytes + elements * sizeof(ElemType));
     std::vector<ElemType> sum(elements);
     std::vector<std::uint8_t> messages;
     for (auto& worker : workers)

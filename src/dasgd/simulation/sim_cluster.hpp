@@ -30,8 +30,8 @@ struct SimCluster
   double relaySeconds = 0;
   //! Seconds to hand a frame for another machine to the network.
   double sendSeconds = 0;
-  //! Bytes that each frame is longer than the one that is sent here: those of a
-  //! model that is left out.
+  //! Bytes that each vector is longer than the one that is exchanged here: a
+  //! small problem can stand for a large model.
   size_t vectorBytes = 0;
   //! What the link from one rank to another is like.
   std::function<SimLink(size_t from, size_t to)> link =
