@@ -23,7 +23,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = ("README.md", "doc/study.md", "doc/performance.md",
-             "doc/cluster.md", "doc/drop_in.md")
+             "doc/cluster.md", "doc/drop_in.md", "doc/study_details.md")
 PART = re.compile(r"(<!-- figures: (\w+) -->\n)(.*?)(<!-- end of figures -->)",
                   re.DOTALL)
 # Of Student's distribution: half of a 95 % interval, by the number of runs.
@@ -73,6 +73,9 @@ class Rows:
         self.runs = read("runs.csv")
         self.programs = read("programs.csv")
         self.plans = read("plan.csv")
+        # Virtual seconds by the machine and the number of ranks.
+        self.virtual = {(row["machine"], int(row["ranks"])): row
+                        for row in read("../study/auto_summary.csv")}
 
     def of(self, way, ranks, target, problem="mlp", policy="adam",
            situation="equal"):
@@ -338,10 +341,64 @@ def drawn(rows):
     return "\n\n".join(blocks)
 
 
+VIRTUAL = {"equal": "1 Gbit/s", "equal8": "1 Gbit/s, machines of 8",
+           "slow": "one rank 4 times slower", "fast": "10 Gbit/s",
+           "fast8": "10 Gbit/s, machines of 8", "large": "1 million parameters",
+           "large8": "the same, machines of 8"}
+
+
+def virtual_table(rows, cell):
+    """A row for each number of ranks, a column for each kind of machine."""
+    lines = ["| ranks | " + " | ".join(VIRTUAL.values()) + " |",
+             "| --- |" + " --- |" * len(VIRTUAL)]
+    for ranks in sorted({ranks for _, ranks in rows.virtual}):
+        cells = [cell(rows.virtual[name, ranks]) if (name, ranks) in rows.virtual
+                 else "" for name in VIRTUAL]
+        lines.append(f"| {ranks} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def virtual(rows):
+    """Seconds of the default topology on many machines, in doc/study_details.md."""
+    def short(text):
+        return f"{float(text):.3g}" if text else "none"
+    return virtual_table(rows, lambda row: " / ".join(
+        short(row[name + "_seconds"]) for name in ("dasgd", "allreduce", "local"))
+        + f" ({float(row['ratio']):.2f})")
+
+
+def virtual_staleness(rows):
+    return virtual_table(
+        rows, lambda row: f"{float(row['staleness_of_others']):.2f}")
+
+
+def virtual_say(rows):
+    def ratios(names, part=lambda row: float(row["ratio"])):
+        found = [part(row) for (name, _), row in rows.virtual.items()
+                 if name in names]
+        return f"{min(found):.2f} to {max(found):.2f}"
+    small = ("equal", "equal8", "fast", "fast8")
+    most = {name: max(float(row["staleness_of_others"])
+                      for (own, _), row in rows.virtual.items() if own == name)
+            for name in VIRTUAL}
+    local = [float(row["local_seconds"]) / float(row["dasgd_seconds"])
+             for row in rows.virtual.values() if row["local_seconds"]]
+    return f"""\
+- With the small model and equal ranks DASGD is {ratios(small)} times as fast as all-reduce, with one slow rank
+  {ratios(("slow",))} times. A lead of 1.2 was our goal; it is missed where the table has less.
+- With a million parameters it is {ratios(("large",))} times as fast with a machine for each rank, and {ratios(("large8",))} times on machines of 8.
+- Staleness stays within {most["equal"]:.1f} (n − 1) up to 64 ranks with 1 Gbit/s, where each rank sends all that its link can
+  carry, and within {max(most["fast"], most["fast8"]):.1f} (n − 1) with 10 Gbit/s. With a million parameters it is up to {most["large"]:.1f} (n − 1), and {most["large8"]:.1f} on machines of 8.
+- Local SGD takes {min(local):.1f} to {max(local):.1f} times as long as DASGD where it gets to the target.
+"""
+
+
 PARTS = {"gains": gains, "losses": losses, "targets": targets,
          "points": points, "rates": rates, "plans": plans,
          "programs": programs, "machines": machines,
-         "machines_say": machines_say}
+         "machines_say": machines_say, "virtual": virtual,
+         "virtual_staleness": virtual_staleness,
+         "virtual_say": virtual_say}
 
 
 def main():
