@@ -48,7 +48,7 @@ do for [form in 'svg png'] {
     set multiplot layout 1, 2
     set logscale x 2
     set xlabel 'ranks'
-    set xrange [3.6 : 290]
+    set xrange [3.6 : 72]
     set yrange [0 : *]
     unset key
     set title 'DASGD: times as fast to the target as all-reduce'
@@ -58,7 +58,7 @@ do for [form in 'svg png'] {
         pt (i % 2 ? 7 : 6) ps 0.6 lw 2 title titles[i]
     set title 'Staleness of DASGD, of n − 1'
     set logscale y 2
-    set yrange [0.8 : 400]
+    set yrange [0.8 : 64]
     set key top left Left reverse samplen 2 spacing 0.9 font ',9'
     plot 1 with lines lc rgb '#bbbbbb' dt 2 notitle, \
         for [i = 1 : words(keys)] rows(word(keys, i)) using 2:9 \
