@@ -47,6 +47,11 @@ class Runs:
     def mean(self, column):
         return statistics.mean(float(row[column]) for row in self.rows)
 
+    def gradients(self, target):
+        """How many it takes; those of a run that did not get there count."""
+        return statistics.mean(float(row[f"gradients_to_{target}"] or
+                                     row["gradients"]) for row in self.rows)
+
     def interval(self):
         half = STUDENT[len(self.reached)] * statistics.stdev(self.reached) / (
             math.sqrt(len(self.reached)))
@@ -153,13 +158,11 @@ def machines(rows):
              "gradients to 85 % | S_avg |", "| --- | --- | --- | --- | --- | --- | --- |"]
     near = two_machines(rows, "mlp1m", 84)
     for way, runs in two_machines(rows, "mlp1m", 85).items():
-        needed = [float(row["gradients_to_85"]) for row in runs.rows
-                  if row["gradients_to_85"]]
         stale = f"{runs.mean('staleness'):.1f}" if way.startswith("dasgd") else ""
         lines.append(
             f"| {NAMES[way]} | {runs.rows[0]['step']} | {near[way].cell()} | "
             f"{runs.cell()} | {runs.mean('gradients_per_second'):.1f} | "
-            f"{'' if runs.all else '> '}{statistics.mean(needed):,.0f} | {stale} |")
+            f"{'' if runs.all else '> '}{runs.gradients(85):,.0f} | {stale} |")
     return "\n".join(lines) + "\n"
 
 
@@ -170,18 +173,14 @@ def machines_say(rows):
     ddp, short = runs["ddp"], runs["dasgd_bfloat16"]
     rate = own.mean("gradients_per_second")
     single = alone.mean("gradients_per_second")
-
-    def needed(found):
-        return statistics.mean(float(row["gradients_to_85"]) for row in found.rows)
     return f"""\
 - **Two such machines gain nothing**: DASGD takes {own.at_least:.0f} s and one core {alone.at_least:.0f} s, which cannot be distinguished.
-  Together they compute {times(rate, single)} times as many gradients a second as one core, and need {times(needed(own), needed(alone))} times as many, since a gradient is
+  Together they compute {times(rate, single)} times as many gradients a second as one core, and need {times(own.gradients(85), alone.gradients(85))} times as many, since a gradient is
   {own.mean("staleness"):.1f} updates old. Products of matrices take a fifth of their time; the rest is passes over the model, and the
-  network, which these cores carry, too. [Will more ranks help?](cluster.md#will-more-ranks-help) tells before you try.
+  network, which these cores carry, too.
 - **DASGD is at least {times(other.at_least, own.at_least)} times as fast as all-reduce** ({len(other.reached)} of whose three runs got there in {float(other.rows[0]["seconds"]):.0f} s), which
   computes {times(rate, other.mean("gradients_per_second"))} times fewer gradients a second. PyTorch, in single precision and with updates half as long, takes {ddp.at_least:.0f} s.
-- With [updates of 16 bits](optimizer.md#fewer-bytes) gradients are {short.mean("staleness"):.1f} updates old, but there are fewer of them, since a frame
-  leaves for nearly every gradient and costs time: {short.at_least:.0f} s.
+- With [updates of 16 bits](optimizer.md#fewer-bytes) gradients are {short.mean("staleness"):.1f} updates old, but there are fewer of them a second: {short.at_least:.0f} s.
 """
 
 
@@ -192,9 +191,9 @@ def losses(rows):
                                                              "cnn")
     return f"""\
 It does not win where gradients take as long as the CNN's; PyTorch, whose convolutions are faster, reaches 85 % on one
-core in {torch.at_least:.1f} s, DASGD on 16 in {own_85.at_least:.1f} s. Two machines with a core each gain nothing where an update takes longer to send than
+core in {torch.at_least:.1f} s, DASGD on 16 in {own_85.at_least:.1f} s. Two machines with a core each gained nothing where an update takes longer to send than
 several gradients to compute. Runs of fixed length end with lower accuracy on many ranks (`mnist_simple` on 16: {many[0]:.1f} s, {many[1]:.1f} %).
-But for the third row, one core has 15 busy neighbours; alone it computes up to {times(*alone(rows))} times as many gradients (plain SGD).
+One core has 15 busy neighbours in all rows but the third; alone it computes up to {times(*alone(rows))} times as many gradients (plain SGD).
 """
 
 
@@ -268,10 +267,8 @@ def points(rows):
 
 
 def gradient_ratio(rows):
-    def needed(way, ranks):
-        return statistics.mean(float(row["gradients_to_87"]) for row in
-                               rows.of(way, ranks, 87).rows)
-    return needed("dasgd", 16) / needed("serial", 1)
+    return rows.of("dasgd", 16, 87).gradients(87) / rows.of("serial", 1,
+                                                            87).gradients(87)
 
 
 def rates(rows):
@@ -368,13 +365,15 @@ def virtual(rows):
 
 
 def virtual_staleness(rows):
+    """How old its gradients are, beside that table."""
     return virtual_table(
         rows, lambda row: f"{float(row['staleness_of_others']):.2f}")
 
 
 def virtual_say(rows):
-    def ratios(names, part=lambda row: float(row["ratio"])):
-        found = [part(row) for (name, _), row in rows.virtual.items()
+    """What both tables mean."""
+    def ratios(names):
+        found = [float(row["ratio"]) for (name, _), row in rows.virtual.items()
                  if name in names]
         return f"{min(found):.2f} to {max(found):.2f}"
     small = ("equal", "equal8", "fast", "fast8")

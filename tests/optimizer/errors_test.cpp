@@ -385,7 +385,7 @@ TEST_CASE("Ranks that disagree on a parameter of a policy are refused",
   check(adam, [](Adam& o) { o.UpdatePolicy().Beta1() = 0.75; },
       { "ranks 0 and " + last + " disagree on UpdatePolicy().Beta1(): "
       "0.9 and 0.75; give every rank the same." });
-  // Numbers that differ in their last bit only are different.
+  // Numbers are shown to the last bit in which they differ.
   check(adam, [](Adam& o) { o.UpdatePolicy().Beta1() = 0.9 + 1.2e-16; },
       { "0.9 and 0.9000000000000001" });
   check(adam, [](Adam& o) { o.DecayPolicy().MultFactor() = 4; },
