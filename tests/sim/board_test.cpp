@@ -248,6 +248,17 @@ TEST_CASE("a rank that gets frames without end computes in between",
   CHECK(PlaySeedOnMachines(42666, text) == "");
 }
 
+TEST_CASE("a machine whose ranks compute much faster than another's ends with it",
+    "[sim][board]")
+{
+  // Found among the random runs.  A rank that is to exchange, and has no
+  // gradient to compute, gets frames faster than it relays them; many fast
+  // ranks are at the first chunk of a board whenever the exchange is.
+  std::string text;
+  CHECK(PlaySeedOnMachines(502437, text) == "");
+  CHECK(PlaySeedOnMachines(432641, text) == "");
+}
+
 TEST_CASE("all promises hold on a board", "[sim][board][seeds]")
 {
   PlaySeeds("all promises hold on a board",

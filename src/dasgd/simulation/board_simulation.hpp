@@ -317,11 +317,19 @@ class BoardSimulation
         BeginPass(rank);
         return;
       }
+      // As RunOnBoard() does, it looks again after it has exchanged something.
+      Host& host = hosts[links.Of(rank)];
+      if (!beside && Carries(rank) && host.passed)
+      {
+        host.passed = false;
+        clock.After(0, [this, rank]() { Act(rank); });
+        return;
+      }
       seat.resting = true;
       seat.since = clock.Now();
       // In this order: what it notices now wakes it.
       if (!beside && Carries(rank))
-        hosts[links.Of(rank)].port->SetAttentive(true);
+        host.port->SetAttentive(true);
     }
   }
 
@@ -389,10 +397,17 @@ class BoardSimulation
   void Wake(const size_t index)
   {
     Host& host = hosts[index];
-    // Those behind the one that had its turn last come first.
-    for (size_t k = 0, first = host.turn; k < host.ranks.size(); ++k)
+    // Those behind the one that had its turn last come first; the last place is
+    // that of the exchange.
+    const size_t places = host.ranks.size() + 1;
+    for (size_t k = 0, first = host.turn; k < places; ++k)
     {
-      const size_t place = (first + k) % host.ranks.size();
+      const size_t place = (first + k) % places;
+      if (place == host.ranks.size())
+      {
+        WakeExchange(index);
+        continue;
+      }
       const size_t i = host.ranks[place];
       Seat& seat = seats[i];
       if (seat.halted)
@@ -410,8 +425,14 @@ class BoardSimulation
           seat.worker->MustPass()))
         Resume(i);
     }
+  }
+
+  void WakeExchange(const size_t index)
+  {
+    Host& host = hosts[index];
     if (host.blocked && !host.halted && host.exchange->Pass().TryLock())
     {
+      host.turn = 0;
       host.blocked = false;
       clock.After(ChunkSeconds(host) + Stall(), [this, index]()
       { TouchForOthers(index); });
@@ -443,10 +464,9 @@ class BoardSimulation
     if (host.halted || host.busy || host.over || !(beside || host.tending))
       return;
     ExchangeType& exchange = *host.exchange;
-    // Between two gradients there is one pass, as in Exchanging::Tend(): where
-    // frames never cease, a rank is to compute all the same.
-    const bool passed = !beside && host.passed &&
-        HasWork(*seats[links.Carrier(index)].worker);
+    // There is one pass at a time, as in Exchanging::Tend(): where frames never
+    // cease, a rank is to do what is next all the same.
+    const bool passed = !beside && host.passed;
     const std::uint64_t away = host.port->SentAway();
     exchange.Send(*host.port);
     const double sending = machine.sendSeconds * double(
