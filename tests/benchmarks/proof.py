@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Time to test accuracies on Fashion-MNIST on all cores of one machine.
 
-Starts proof.cpp (DASGD, all-reduce, ensmallen) and proof_ddp.py (PyTorch) and
-writes a row for each run to OUT/rows.csv.  Runs of fewer ranks than there are
+Starts proof.cpp or proof_onnx.cpp (DASGD, all-reduce, ensmallen) and proof_ddp.py
+(PyTorch) and writes a row for each run to OUT/rows.csv (cifar.csv,
+transformer.csv).  Runs of fewer ranks than there are
 cores go side by side, each on cores of its own.  Steps: one core and all-reduce
 try some, with seeds that are not used again; DASGD takes the step of one core.
 
   proof.py --program PROOF --out FOLDER tries mlp few ddp slow cnn programs
+  proof.py --onnx PROOF_ONNX --out FOLDER transformer cifar
   proof.py --program PROOF --out FOLDER machines machines_large
 
 Nothing else should run.  All parts but the last two need the rows of `tries`, in
@@ -31,12 +33,17 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-TARGETS = ("84", "85", "86", "87", "88")
-COLUMNS = ("situation", "problem", "way", "policy", "precision", "ranks", "slow",
-           "period", "step", "batch", "seed", "seconds", "gradients",
-           "gradients_per_second", "staleness", "idle", "best",
-           *(f"seconds_to_{target}" for target in TARGETS),
-           *(f"gradients_to_{target}" for target in TARGETS))
+# Of accuracies; models of ONNX files have their own, and tables of their own.
+TARGETS = {"rows": ("84", "85", "86", "87", "88"),
+           "cifar": ("50", "55", "60", "65", "70"),
+           "transformer": ("80", "82", "84", "85", "86")}
+COLUMNS = {table: (
+    "situation", "problem", "way", "policy", "precision", "ranks", "slow",
+    "period", "step", "batch", "seed", "seconds", "gradients",
+    "gradients_per_second", "staleness", "idle", "best",
+    *(f"seconds_to_{target}" for target in targets),
+    *(f"gradients_to_{target}" for target in targets))
+    for table, targets in TARGETS.items()}
 POLICIES = ("sgd", "momentum", "adam")
 TRIES = {1: {"sgd": (0.1, 0.2, 0.4), "momentum": (0.01, 0.02, 0.04),
              "adam": (0.0005, 0.001, 0.002)},
@@ -44,7 +51,8 @@ TRIES = {1: {"sgd": (0.1, 0.2, 0.4), "momentum": (0.01, 0.02, 0.04),
              "adam": (0.001, 0.002, 0.004)},
          16: {"sgd": (0.4, 0.8, 1.6), "momentum": (0.04, 0.08, 0.16),
               "adam": (0.001, 0.002, 0.004, 0.008)}}
-TARGET = {"mlp": "87", "cnn": "86", "mlp1m": "85", "mlp10m": "84"}
+TARGET = {"mlp": "87", "cnn": "86", "mlp1m": "85", "mlp10m": "84", "cifar": "65",
+          "transformer": "85"}
 
 # Where ranks are on hosts of their own.
 HOSTS = ("machines", "machines_try")
@@ -83,13 +91,11 @@ class Machine:
         self.port = 29600
         self.out = arguments.out
         self.out.mkdir(parents=True, exist_ok=True)
-        self.table = self.out / "rows.csv"
-        for table in filter(None, (self.table, arguments.tries)):
+        tables = [self.out / f"{name}.csv" for name in COLUMNS]
+        for table in filter(None, (*tables, arguments.tries)):
             if table.exists():
                 with table.open(encoding="ascii") as file:
                     self.rows += list(csv.DictReader(file))
-        if not self.table.exists():
-            self.table.write_text(",".join(COLUMNS) + "\n", encoding="ascii")
 
     def command(self, jobs, table, first, ranks, threads, hosts=False):
         arguments = self.arguments
@@ -108,7 +114,8 @@ class Machine:
             return [arguments.python, str(HERE / "proof_ddp.py"), table[0],
                     table[1], str(first), str(ranks), str(self.port),
                     arguments.precision]
-        program = [str(arguments.program), table[0], table[1],
+        program = [str(arguments.onnx if jobs[0].problem in COLUMNS else
+                       arguments.program), table[0], table[1],
                    "-1" if threads > 1 else str(first)]
         if ranks == 1:
             return program
@@ -139,11 +146,15 @@ class Machine:
             other.kill()
             other.wait()
         if table.exists():
-            with self.lock, self.table.open("a", encoding="ascii") as file:
+            problem = jobs[0].problem if jobs[0].problem in COLUMNS else "rows"
+            columns, to = COLUMNS[problem], self.out / f"{problem}.csv"
+            with self.lock, to.open("a", encoding="ascii") as file:
+                if file.tell() == 0:
+                    file.write(",".join(columns) + "\n")
                 for line in table.read_text(encoding="ascii").splitlines():
                     line = f"{situation},{line}"
                     file.write(line + "\n")
-                    self.rows.append(dict(zip(COLUMNS, line.split(","))))
+                    self.rows.append(dict(zip(columns, line.split(","))))
 
     def together(self, title, lanes):
         """Lanes side by side, each on cores of its own: (ranks, threads, [work,
@@ -360,7 +371,7 @@ def cnn(machine):
         for step in (0.001, 0.002, 0.004) for seed in seeds] + [
             (1, 1, [("equal", [one("torch", step, seed, 14)[0]
                                for seed in seeds])])
-            for step in (0.001, 0.002)] + program_lanes(machine))
+            for step in (0.001, 0.002)])
     by_step = collections.defaultdict(list)
     for row in machine.of(problem="cnn", way="serial"):
         by_step[float(row["step"])].append(float(row["seconds_to_86"] or 100))
@@ -384,55 +395,137 @@ def cnn(machine):
         "cnn", "ddp", ("adam",), (step,), seeds, 11 * scale), 16)
 
 
-def whole(machine, kind, ranks, first):
-    """One start of mnist_simple.cpp, as it is ("plain") or with drop_in.hpp."""
-    program = machine.arguments.whole / f"proof_mnist_{kind}"
-    folder = machine.out / "work" / f"whole_{kind}_{ranks}"
+def cnn_few(machine):
+    """What the part cnn leaves out: DASGD with twice the step and all-reduce with
+    a longer one on 16 ranks, and fewer ranks."""
+    scale, seeds = machine.arguments.scale, (1, 2, 3)
+
+    def lane(way, ranks, step, seconds):
+        return (ranks, 1, [("equal", jobs("cnn", way, ("adam",), (step,), seeds,
+                                          seconds * scale))])
+    machine.together("cnn 16 ranks, twice the step", [lane("dasgd", 16, 0.004, 9)])
+    machine.together("cnn 16 ranks, a longer step", [
+        lane("allreduce", 16, 0.016, 9)])
+    machine.together("cnn 8 ranks", [lane("dasgd", 8, 0.002, 15),
+                                     lane("allreduce", 8, 0.0057, 15)])
+    machine.together("cnn 4 ranks", [
+        lane("dasgd", 4, 0.002, 27), lane("allreduce", 4, 0.004, 27),
+        lane("ddp", 4, 0.004, 12), lane("dasgd", 4, 0.004, 27)])
+
+
+def exported(machine, problem, steps, ones, alone, four, all_ranks, seeds):
+    """A network of PyTorch, as an ONNX file; Adam.  One core and all-reduce try
+    some steps, DASGD takes that of one core, DDP that of all-reduce."""
+    scale = machine.arguments.scale
+
+    def adam(way, step, seeds, seconds):
+        return jobs(problem, way, ("adam",), (step,), seeds, seconds * scale)
+
+    def best(**wanted):
+        by_step = collections.defaultdict(list)
+        for row in machine.of(problem=problem, **wanted):
+            by_step[float(row["step"])].append(float(
+                row[f"seconds_to_{TARGET[problem]}"] or 1e3))
+        print(problem, wanted, dict(by_step), flush=True)
+        return min(by_step, key=lambda step: statistics.mean(by_step[step]),
+                   default=ones[1])
+    # One after the other on cores of their own; PyTorch in a slot of its own.
+    machine.together(f"{problem} one core", [
+        (1, 1, [("try", adam("serial", step, (seed,), alone))])
+        for step in ones for seed in (11, 12)] + [
+            (1, 1, [("try", adam("torch", step, (11,), alone))])
+            for step in ones])
+    own, torch = best(way="serial"), best(way="torch")
+    machine.together(f"{problem} 16 ranks, tries", [(16, 1, [("try", adam(
+        "allreduce", step, (11,), all_ranks[1])[:1]) for step in steps])])
+    shared = best(way="allreduce")
+    for way, step, seconds in (("dasgd", own, all_ranks[0]),
+                               ("allreduce", shared, all_ranks[1]),
+                               ("ddp", shared, all_ranks[2])):
+        machine.together(f"{problem} 16 ranks {way}", [
+            (16, 1, [("equal", adam(way, step, seeds, seconds))])])
+    middle = (own * shared) ** 0.5
+    machine.together(f"{problem} 4 ranks", [
+        (4, 1, [("equal", adam(way, step, seeds[:3], seconds))])
+        for way, step, seconds in (("dasgd", own, four), ("allreduce", middle,
+                                                          1.5 * four),
+                                   ("ddp", middle, 1.5 * four))])
+    machine.together(f"{problem} one core, seeds", [
+        (1, 1, [("equal", adam("serial", own, (seed,), alone))])
+        for seed in seeds] + [
+            (1, 1, [("equal", adam("torch", torch, (seed,), alone))])
+            for seed in seeds[:3]])
+
+
+def transformer(machine):
+    """A vision transformer on Fashion-MNIST."""
+    exported(machine, "transformer", (0.002, 0.004, 0.008), (0.0005, 0.001, 0.002),
+             40, 14, (6, 9, 10), (1, 2, 3, 4, 5))
+
+
+def cifar(machine):
+    """Three convolutions on CIFAR-10."""
+    exported(machine, "cifar", (0.004, 0.008, 0.016), (0.001, 0.002, 0.004), 100,
+             28, (12, 14, 16), (1, 2, 3))
+
+
+def whole(machine, name, kind, ranks, first):
+    """One start of a program as it is ("plain"), or with drop_in.hpp."""
+    program = machine.arguments.whole / f"{name}_{kind}"
+    folder = machine.out / "work" / f"{name}_{kind}_{ranks}_{first}"
     folder.mkdir(parents=True, exist_ok=True)
     command = ["taskset", "-c", f"{first}-{first + ranks - 1}"]
     if kind != "plain":
         command += ["mpirun", "--bind-to", "none", "--oversubscribe", "-n",
                     str(ranks)]
     begin = time.monotonic()
+    title = f"{name}, {kind} {ranks}"
     try:
         out = call([*command, str(program)], machine.ends - begin, cwd=folder,
                    env={**os.environ, "OMP_NUM_THREADS": "1",
-                        "OPENBLAS_NUM_THREADS": "1"})
+                        "OPENBLAS_NUM_THREADS": "1",
+                        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
     except subprocess.TimeoutExpired:
-        print(f"whole program, {kind} {ranks}: no time left", flush=True)
+        print(f"{title}: no time left", flush=True)
         return
     seconds = time.monotonic() - begin
     epochs = re.search(r"Trained (\d+) epochs in ([\d.e+]+)", out)
-    accuracy = re.search(r"Test accuracy: ([\d.]+)", out)
-    if not epochs or not accuracy:
-        print(f"whole program, {kind} {ranks}: {out[-500:]}", flush=True)
+    result = re.search(r"Test (?:accuracy|RMSE): ([\d.]+)", out)
+    if not epochs or not result:
+        print(f"{title}: {out[-500:]}", flush=True)
         return
     with machine.lock, (machine.out / "programs.csv").open(
             "a", encoding="ascii") as file:
-        file.write(f"mnist_simple,{kind},{ranks},{seconds:.6g},"
+        if file.tell() == 0:
+            file.write("program,kind,ranks,seconds,training_seconds,epochs,"
+                       "test\n")
+        file.write(f"{name},{kind},{ranks},{seconds:.6g},"
                    f"{epochs.group(2)},{epochs.group(1)},"
-                   f"{accuracy.group(1)}\n")
+                   f"{result.group(1)}\n")
 
 
-def program_lanes(machine):
-    """Whole programs on 5 cores, beside something else."""
-    def start(kind, ranks):
-        return lambda first: whole(machine, kind, ranks, first)
-    return [(1, 1, [start("plain", 1)]),
-            (4, 1, [start("drop", 4)] * 3)] if machine.arguments.whole else []
+PROGRAMS = ("mnist_simple", "mnist_cnn", "lstm_consumption")
 
 
 def programs(machine):
-    if not machine.arguments.whole:
-        return
-    machine.together("programs", [(16, 1, [
-        lambda first: whole(machine, "drop", 16, first)] * 2)])
+    """Programs as people write them, none of whose lines is changed."""
+    def start(name, kind, ranks, times):
+        return (ranks, 1, [lambda first: whole(machine, name, kind, ranks, first)]
+                * times)
+    machine.together("programs on 1 and 4 cores", [
+        start(name, "drop", 4, 3) for name in PROGRAMS] + [
+            start(name, "plain", 1, 1) for name in PROGRAMS])
+    for name in PROGRAMS:
+        machine.together(f"{name} on 16 cores", [start(name, "drop", 16, 3)])
 
 
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", type=pathlib.Path, required=True)
+    parser.add_argument("--program", type=pathlib.Path)
+    parser.add_argument("--onnx", type=pathlib.Path, help="proof_onnx.cpp, with "
+                        "DASGD_MODELS and DASGD_CIFAR in the environment")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--precision", default="single",
                         help="PyTorch's: single or double")
@@ -443,9 +536,8 @@ def main():
                         help="when to stop")
     parser.add_argument("--tries", type=pathlib.Path)
     parser.add_argument("--whole", type=pathlib.Path,
-                        help="folder with mnist_simple.cpp compiled, "
-                        "proof_mnist_plain and, with drop_in.hpp, "
-                        "proof_mnist_drop")
+                        help="folder with the programs of the part programs: "
+                        "NAME_plain and, with drop_in.hpp, NAME_drop")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("parts", nargs="+", choices=PARTS)
     arguments = parser.parse_args()
@@ -455,8 +547,9 @@ def main():
     shutil.rmtree(machine.out / "work", ignore_errors=True)
 
 
-PARTS = {"tries": tries, "mlp": mlp, "few": few, "ddp": ddp, "slow": slow, "cnn": cnn,
-         "longer": longer, "programs": programs, "machines": machines,
+PARTS = {"tries": tries, "mlp": mlp, "few": few, "ddp": ddp, "slow": slow,
+         "cnn": cnn, "cnn_few": cnn_few, "longer": longer, "programs": programs,
+         "transformer": transformer, "cifar": cifar, "machines": machines,
          "machines_large": machines_large}
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@
 runs of proof.cpp, with the same networks, batches, optimizers and rows.
 
   proof_ddp.py RUNS TABLE FIRST_CORE RANKS PORT [single|double]
+  proof_ddp.py --models FOLDER SEED...
 
 One thread and one core for each rank.  PORT may be HOST:PORT: then mpirun has
-started this on each rank.
+started this on each rank.  --models writes the ONNX files of proof_onnx.cpp.
 """
 
 import gzip
@@ -19,10 +20,30 @@ import torch
 import torch.distributed
 import torch.multiprocessing
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "onnx"),
+                os.path.join(HERE, "..", "..", "examples", "study")]
+sys.dont_write_bytecode = True
+import cifar_ddp  # noqa: E402
+import networks  # noqa: E402
+
 TARGETS = (0.84, 0.85, 0.86, 0.87, 0.88)
 HIDDEN = {"mlp": (256, 128), "mlp1m": (1024, 224), "mlp10m": (3072, 2400)}
-# As in proof.cpp: growth of the time between copies, and targets.
-CARE = {"mlp": (1.05, 5), "mlp1m": (1.05, 4), "mlp10m": (1.15, 2), "cnn": (1.08, 3)}
+# As in proof.cpp and proof_onnx.cpp: growth of the time between copies, and
+# targets.
+CARE = {"mlp": (1.05, TARGETS), "mlp1m": (1.05, TARGETS[:4]),
+        "mlp10m": (1.15, TARGETS[:2]), "cnn": (1.08, TARGETS[:3]),
+        "cifar": (1.08, (0.5, 0.55, 0.6, 0.65, 0.7)),
+        "transformer": (1.08, (0.8, 0.82, 0.84, 0.85, 0.86))}
+
+
+def cifar():
+    """That of cifar.sh."""
+    return torch.nn.Sequential(*cifar_ddp.network("convolutional"),
+                               torch.nn.LogSoftmax(1)), (3, 32, 32)
+
+
+EXPORTED = {"cifar": cifar, "transformer": networks.transformer}
 FOLDER = os.environ.get("DASGD_DATA", "/usr/share/datasets/fashion-mnist")
 
 
@@ -35,7 +56,17 @@ def images(part):
     return points, torch.tensor(read("labels-idx1", 8).astype(numpy.int64))
 
 
+def photographs():
+    """CIFAR-10."""
+    folder = os.environ["DASGD_CIFAR"]
+    parts = [f"data_batch_{i}.bin" for i in range(1, 6)], ["test_batch.bin"]
+    return [cifar_ddp.read(folder, names) for names in parts]
+
+
 def network(problem):
+    """One whose first parameters only the seed decides."""
+    if problem in EXPORTED:
+        return EXPORTED[problem]()[0]
     layers = torch.nn
     if problem in HIDDEN:
         one, two = HIDDEN[problem]
@@ -142,14 +173,15 @@ class Trainer:
             with torch.no_grad():
                 return float((self.plain(points[:count]).argmax(1) ==
                               labels[:count]).double().mean())
-        wanted = CARE[self.problem][1]
+        targets = CARE[self.problem][1]
+        wanted = len(targets)
         found, best, before, whole = [], 0.0, (0.0, 0, 0.0), False
         for i, (seconds, gradients, model) in enumerate(copies):
             if i == 0:
                 continue
             # A fifth of the points is enough for a model that is far away.
-            now = right(model, 2000)
-            far = now < TARGETS[len(found)] - 0.025
+            now = right(model, len(points) // 5)
+            far = now < targets[len(found)] - 0.025
             if not far:
                 if not whole and i > 1:
                     before = (*before[:2], right(copies[i - 1][2], len(points)))
@@ -157,8 +189,8 @@ class Trainer:
                 best = max(best, now)
             whole = not far
             while (whole and len(found) < wanted
-                   and now >= TARGETS[len(found)]):
-                share = (max(0.0, (TARGETS[len(found)] - before[2]) /
+                   and now >= targets[len(found)]):
+                share = (max(0.0, (targets[len(found)] - before[2]) /
                              (now - before[2])) if now > before[2] else 1)
                 found.append((before[0] + share * (seconds - before[0]),
                               before[1] + share * (gradients - before[1])))
@@ -181,9 +213,13 @@ def serve(rank, arguments):
         os.environ.update(MASTER_ADDR=host or "127.0.0.1", MASTER_PORT=number)
         torch.distributed.init_process_group("gloo", rank=rank,
                                              world_size=ranks)
-    train, test = images("train"), images("t10k")
     with open(file, encoding="ascii") as runs:
         lines = [line.split() for line in runs]
+    # All runs of a file have the same points.
+    if lines[0][0] == "cifar":
+        train, test = photographs()
+    else:
+        train, test = images("train"), images("t10k")
     for line in lines:
         trainer = Trainer(rank, ranks, line)
         copies, seconds, gradients = trainer.train(*train)
@@ -211,7 +247,18 @@ def serve(rank, arguments):
         torch.distributed.destroy_process_group()
 
 
+def write_models(folder, seeds):
+    for problem, make in EXPORTED.items():
+        for seed in seeds:
+            torch.manual_seed(seed)
+            model, shape = make()
+            networks.export(model, shape, f"{folder}/{problem}_{seed}.onnx")
+
+
 def main():
+    if sys.argv[1] == "--models":
+        write_models(sys.argv[2], [int(seed) for seed in sys.argv[3:]])
+        return
     file, table, first, ranks, port = sys.argv[1:6]
     precision = sys.argv[6] if len(sys.argv) > 6 else "single"
     arguments = (file, table, int(first), int(ranks), port, precision)

@@ -62,6 +62,54 @@ def cifar():
         nn.LogSoftmax(1)), (3, 32, 32)
 
 
+class Layer(torch.nn.Module):
+    """One layer of a transformer: attention, then two linear layers."""
+
+    def __init__(self, size, heads):
+        super().__init__()
+        nn = torch.nn
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(size), nn.LayerNorm(size)
+        self.query, self.key = nn.Linear(size, size), nn.Linear(size, size)
+        self.value, self.out = nn.Linear(size, size), nn.Linear(size, size)
+        self.mlp = nn.Sequential(nn.Linear(size, 2 * size), nn.GELU(),
+                                 nn.Linear(2 * size, size))
+
+    def forward(self, x):
+        y = self.norm1(x)
+        length, size = x.shape[1:]
+        query, key, value = (
+            linear(y).reshape(-1, length, self.heads, size // self.heads)
+            .transpose(1, 2) for linear in (self.query, self.key, self.value))
+        weights = torch.softmax(query @ key.transpose(2, 3) *
+                                (size // self.heads) ** -0.5, 3)
+        x = x + self.out((weights @ value).transpose(1, 2)
+                         .reshape(-1, length, size))
+        return x + self.mlp(self.norm2(x))
+
+
+class Transformer(torch.nn.Module):
+    """A vision transformer: 16 patches of an image of 28 x 28 are its tokens."""
+
+    def __init__(self, size=64, heads=4, layers=2):
+        super().__init__()
+        nn = torch.nn
+        self.patches = nn.Linear(49, size)
+        self.places = nn.Parameter(0.02 * torch.randn(16, size))
+        self.layers = nn.Sequential(*(Layer(size, heads)
+                                      for _ in range(layers)))
+        self.norm, self.head = nn.LayerNorm(size), nn.Linear(size, 10)
+
+    def forward(self, x):
+        x = x.reshape(-1, 4, 7, 4, 7).transpose(2, 3).reshape(-1, 16, 49)
+        x = self.layers(self.patches(x) + self.places)
+        return torch.log_softmax(self.head(self.norm(x)).mean(1), 1)
+
+
+def transformer():
+    return Transformer(), (784,)
+
+
 def export(model, shape, path):
     """Write an ONNX file of a model as it is trained."""
     model.train()
