@@ -7,8 +7,8 @@
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
-#ifndef DASGD_BENCHMARKS_PROOF_HPP
-#define DASGD_BENCHMARKS_PROOF_HPP
+#ifndef DASGD_TESTS_BENCHMARKS_PROOF_HPP
+#define DASGD_TESTS_BENCHMARKS_PROOF_HPP
 
 #include <dasgd.hpp>
 
@@ -35,7 +35,8 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t columns = 5;
 
 //! How closely a model's way is followed: what times between two copies of it
-//! grow by, and the accuracies to look for.  Tests take long where gradients do.
+//! grow by, and the accuracies to look for.  Tests take long where gradients
+//! do.
 struct Care
 {
   double growth;
@@ -139,7 +140,8 @@ template<typename FunctionType>
 class Slowed
 {
  public:
-  Slowed(FunctionType& function, const Run& run) : function(function), run(run) { }
+  Slowed(FunctionType& function, const Run& run) :
+      function(function), run(run) { }
 
   size_t NumFunctions() const { return function.NumFunctions(); }
   void Shuffle() { function.Shuffle(); }

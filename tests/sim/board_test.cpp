@@ -248,7 +248,7 @@ TEST_CASE("a rank that gets frames without end computes in between",
   CHECK(PlaySeedOnMachines(42666, text) == "");
 }
 
-TEST_CASE("a machine whose ranks compute much faster than another's ends with it",
+TEST_CASE("a machine whose ranks are much faster than another's ends with it",
     "[sim][board]")
 {
   // Found among the random runs.  A rank that is to exchange, and has no
