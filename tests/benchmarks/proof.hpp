@@ -227,12 +227,15 @@ Outcome With(const PolicyType& policy, FunctionType& function,
     return TrainTogether(dasgd::AllreduceSGD<PolicyType, ens::NoDecay>(step,
         run.batch, 0, -1, true, policy), function, iterate, run, watch);
   }
-  // Its name may be followed by how updates are written.
+  // Its name may be followed by how updates are written, or by "thread": then
+  // they are exchanged while gradients are computed.
   if (run.way.compare(0, 5, "dasgd") == 0)
   {
     dasgd::DASGD<PolicyType, ens::NoDecay> optimizer(step, run.batch, 0, -1,
         true, policy);
-    if (run.way.size() > 5)
+    if (run.way == "dasgd_thread")
+      optimizer.Overlap() = dasgd::Overlap::Always;
+    else if (run.way.size() > 5)
       optimizer.WireFormat() = run.way.substr(6);
     return TrainTogether(optimizer, function, iterate, run, watch);
   }

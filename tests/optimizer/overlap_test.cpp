@@ -172,6 +172,25 @@ TEST_CASE("The report says why there was no exchange while computing",
   CHECK(!optimizer.Report().overlap.used);
 }
 
+TEST_CASE("Overlap::Auto sees long frames between machines", "[overlap]")
+{
+  dasgd::CommonSettings settings;
+  dasgd::Placement placement;
+  placement.topology = dasgd::Topology::Complete();
+  const auto used = [&](const std::vector<size_t>& machines, const size_t bytes)
+  {
+    placement.machines = machines;
+    return dasgd::ChooseOverlap<dasgd::DasgdAlgorithm>(settings, placement,
+        bytes, false, true).used;
+  };
+  CHECK(used({ 0, 1 }, 80000000));
+  CHECK(!used({ 0, 1 }, 8000000));
+  // On one machine frames do not wait for calls.
+  CHECK(!used({ 0, 0 }, 80000000));
+  settings.Overlap() = dasgd::Overlap::Never;
+  CHECK(!used({ 0, 1 }, 80000000));
+}
+
 TEST_CASE("Overlap::Auto asks for relays and for cores", "[overlap]")
 {
   using dasgd::Overlap;

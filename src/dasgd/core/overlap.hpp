@@ -20,7 +20,8 @@ namespace dasgd {
 //! rather than between two gradients.
 enum class Overlap : std::uint8_t
 {
-  //! If the topology has relays, and there is a core for each rank.
+  //! If the topology has relays or frames between machines are long, and there
+  //! is a core for each rank.
   Auto,
   //! If that is possible at all.
   Always,
@@ -44,19 +45,19 @@ struct OverlapChoice
 
   /**
    * @param wanted The setting.
-   * @param relays Are there relays?
+   * @param useful Are there relays, or long frames?
    * @param crowded Do ranks share cores?
    * @param threads May any thread call MPI?
    * @param recorded Is a history recorded, which is one of a single thread?
    */
   OverlapChoice(const Overlap wanted,
-                const bool relays,
+                const bool useful,
                 const bool crowded,
                 const bool threads,
                 const bool recorded)
   {
     used = (wanted == Overlap::Always) ||
-        (wanted == Overlap::Auto && relays && !crowded);
+        (wanted == Overlap::Auto && useful && !crowded);
     if (used && recorded)
       obstacle = "a history was recorded";
     else if (used && !threads)
@@ -64,6 +65,13 @@ struct OverlapChoice
     used = used && obstacle.empty();
   }
 };
+
+/**
+ * Are frames of so many bytes long?  Between machines they move only while MPI
+ * is called, a few megabytes at a time: between two gradients, a frame of this
+ * length takes the time of five of them, a longer one of more.
+ */
+inline bool LongFrame(const double bytes) { return bytes >= 16e6; }
 
 //! The share of its time that a rank may spend on exchanging, if nothing else
 //! is said.

@@ -62,7 +62,8 @@ class SimulatedTraining
     ChooseStepSize();
     Start();
     // 3. to 5.: loop, facts, drain.
-    overlap = ChooseOverlap<AlgorithmType>(settings, placement, false, true);
+    overlap = ChooseOverlap<AlgorithmType>(settings, placement,
+        elements * sizeof(ElemType), false, true);
     RunSettings run = ChooseRun<AlgorithmType>(settings, steps, placement,
         step.automatic, overlap.used, overlap.used);
     run.seed = Seed();

@@ -121,8 +121,10 @@ class TimedRun
       total(std::uint64_t(ranks) * effort.gradients),
       topology(chosen.On(Machines(cluster, ranks))),
       shares(OnBoard(model, cluster, ranks, chosen)),
-      overlap(OverlapChoice(Overlap::Auto, shares || topology.Hops(ranks) > 1,
-          cluster.crowded, true, false).used),
+      overlap(OverlapChoice(Overlap::Auto, shares || topology.Hops(ranks) > 1 ||
+          (ranks > cluster.ranksPerMachine && LongFrame(double(
+          model.elements * model.elementBytes))), cluster.crowded, true,
+          false).used),
       machine(PlanMachine(model, cluster, ranks, overlap)),
       note([this](const size_t rank) { Note(rank); }),
       paces(ranks),

@@ -135,18 +135,21 @@ bool MayOverlap(const Placement& placement)
  * Is there an exchange while gradients are computed?  What a machine exchanges
  * concerns all its ranks, so it is not to wait for the gradients of one.
  *
+ * @param bytes Of an iterate.
  * @param crowded Do ranks share cores?
  * @param threads May any thread call MPI?
  */
 template<typename AlgorithmType>
 OverlapChoice ChooseOverlap(const CommonSettings& settings,
                             const Placement& placement,
+                            const size_t bytes,
                             const bool crowded,
                             const bool threads)
 {
   if (!MayOverlap<AlgorithmType>(placement))
     return OverlapChoice();
-  return OverlapChoice(settings.Overlap(), placement.board ||
+  const bool isLong = LongFrame(double(bytes)) && placement.Sizes().size() > 1;
+  return OverlapChoice(settings.Overlap(), placement.board || isLong ||
       placement.topology.Hops(placement.machines.size()) > 1, crowded, threads,
       settings.RecordHistory());
 }

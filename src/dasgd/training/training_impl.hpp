@@ -335,8 +335,8 @@ void Training<AlgorithmType, ElemType>::Run()
   if (fixed->recordHistory)
     history = std::make_unique<RankHistory>(comm.Size());
   const bool crowded = placement.RanksBeside(comm.Rank()) > Cores();
-  overlap = ChooseOverlap<AlgorithmType>(*fixed, placement, crowded,
-      mpi::AnyThread());
+  overlap = ChooseOverlap<AlgorithmType>(*fixed, placement,
+      elements * sizeof(ElemType), crowded, mpi::AnyThread());
   bool allOverlap = overlap.used;
   if (MayOverlap<AlgorithmType>(placement))
   {
