@@ -174,7 +174,7 @@ TEST_CASE("The report says why there was no exchange while computing",
 
 TEST_CASE("Overlap::Auto sees long frames between machines", "[overlap]")
 {
-  dasgd::CommonSettings settings;
+  FixedDASGD settings(0.1, 1);
   dasgd::Placement placement;
   placement.topology = dasgd::Topology::Complete();
   const auto used = [&](const std::vector<size_t>& machines, const size_t bytes)
