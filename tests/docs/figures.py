@@ -148,7 +148,7 @@ def gains(rows):
         rows.of("serial", 1, 86, "cnn"))
     million = two_machines(rows, "mlp1m", 85)
     add("MLP of a million parameters to 85 %, two machines, 1 Gbit/s",
-        million["dasgd"], million["ddp"], "PyTorch DDP (single); "
+        million["dasgd"], million["ddp"], "PyTorch DDP (single precision); "
         f"{million['allreduce'].text()}, all-reduce", million["serial"])
     return "\n".join(lines) + "\n"
 
@@ -201,11 +201,11 @@ def losses(rows):
                                                              "cnn")
     return f"""\
 `mnist_simple`, [not changed at all](doc/drop_in.md), trains ten epochs in {four[0]:.1f} s on 4 cores and {plain[0]:.1f} s on one ({four[1]:.1f}
-and {plain[1]:.1f} % right), on 16 in {many[0]:.1f} s, where they are too few ({many[1]:.1f} %). DASGD does not win on 16 cores where gradients take as
-long as the CNN's, nor on [CIFAR-10](doc/study.md#models-of-pytorch-on-16-cores), where it wanted half of one core's step; PyTorch, whose convolutions
-are faster, gets the CNN to 85 % on one core in {torch.at_least:.1f} s, DASGD on 16 in {own_85.at_least:.1f} s. Two machines of one core gain nothing where an
-update takes longer to send than several gradients to compute. One core has busy neighbours in all rows but the last;
-alone it is up to {times(*alone(rows))} times as fast.
+and {plain[1]:.1f} % right), on 16 in {many[0]:.1f} s, for which ten are too few ({many[1]:.1f} %). With 16 cores and convolutions DASGD does not win (CNN;
+[CIFAR-10](doc/study.md#models-of-pytorch-on-16-cores), which wanted half of one core's step). PyTorch, whose convolutions
+are faster, gets the CNN to 85 % on one core in {torch.at_least:.1f} s, DASGD on 16 in {own_85.at_least:.1f} s. Two machines of one core gain nothing where
+an update takes longer to send than several gradients to compute. One core is measured with the others busy, but for the
+last row; on an idle machine it is up to {times(*alone(rows))} times as fast.
 """
 
 
