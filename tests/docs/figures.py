@@ -204,8 +204,7 @@ def losses(rows):
 and {plain[1]:.1f} % right), on 16 in {many[0]:.1f} s, for which ten are too few ({many[1]:.1f} %). With 16 cores and convolutions DASGD does not win (CNN;
 [CIFAR-10](doc/study.md#models-of-pytorch-on-16-cores), which wanted half of one core's step). PyTorch, whose convolutions
 are faster, gets the CNN to 85 % on one core in {torch.at_least:.1f} s, DASGD on 16 in {own_85.at_least:.1f} s. Two machines of one core gain nothing where
-an update takes longer to send than several gradients to compute. One core is measured with the others busy, but for the
-last row; on an idle machine it is up to {times(*alone(rows))} times as fast.
+an update takes longer to send than several gradients to compute. One core: others busy, last row idle (up to {times(*alone(rows))} times as fast).
 """
 
 
