@@ -3,19 +3,20 @@
 
 Starts proof.cpp or proof_onnx.cpp (DASGD, all-reduce, ensmallen) and proof_ddp.py
 (PyTorch) and writes a row for each run to OUT/rows.csv (cifar.csv,
-transformer.csv).  Runs of fewer ranks than there are
-cores go side by side, each on cores of its own.  Steps: one core and all-reduce
-try some, with seeds that are not used again; DASGD takes the step of one core.
+transformer.csv).  Runs of fewer ranks than there are cores go side by side, each
+on cores of its own.  Steps: one core and all-reduce try some, with seeds that are
+not used again; DASGD takes the step of one core.
 
-  proof.py --program PROOF --out FOLDER tries mlp few ddp slow cnn programs
+  proof.py --program PROOF --out FOLDER tries mlp few ddp slow cnn cnn_few longer
+  proof.py --whole build/tests --out FOLDER programs
   proof.py --onnx PROOF_ONNX --out FOLDER transformer cifar
   proof.py --program PROOF --out FOLDER machines machines_large
 
-Nothing else should run.  All parts but the last two need the rows of `tries`, in
-OUT or in the file --tries.  The last two need root: two ranks, on two hosts that
-are network namespaces (tests/hosts), over links of 1 Gbit/s.  Those with PyTorch
-(few, ddp, cnn, machines, machines_large) need it, the others only Python's standard
-library.
+Nothing else should run.  The parts of the first line need the rows of `tries`, in
+OUT or in the file --tries.  Those of the last need root: two ranks, on two hosts
+that are network namespaces (tests/hosts), over links of 1 Gbit/s.  few, ddp, cnn,
+cnn_few and all of the last two lines need PyTorch, the others only Python's
+standard library.
 """
 
 import argparse
@@ -51,7 +52,7 @@ TRIES = {1: {"sgd": (0.1, 0.2, 0.4), "momentum": (0.01, 0.02, 0.04),
              "adam": (0.001, 0.002, 0.004)},
          16: {"sgd": (0.4, 0.8, 1.6), "momentum": (0.04, 0.08, 0.16),
               "adam": (0.001, 0.002, 0.004, 0.008)}}
-TARGET = {"mlp": "87", "cnn": "86", "mlp1m": "85", "mlp10m": "84", "cifar": "65",
+TARGET = {"mlp": "87", "cnn": "86", "mlp1m": "85", "mlp10m": "84", "cifar": "60",
           "transformer": "85"}
 
 # Where ranks are on hosts of their own.
@@ -209,17 +210,18 @@ class Machine:
         """The step whose tries got to the target first, by points visited."""
         if (problem, policy, ranks) in self.known:
             return self.known[problem, policy, ranks]
-        by_step = collections.defaultdict(list)
+        by_step, further = (collections.defaultdict(list) for _ in range(2))
         for row in self.of(situation="try", problem=problem, policy=policy,
                            batch=32 * ranks):
             by_step[float(row["step"])].append(float(
                 row[f"gradients_to_{TARGET[problem]}"] or "inf"))
+            further[float(row["step"])].append(float(row["best"]))
         if not by_step:
             return TRIES[ranks][policy][1]
-        # Steps that did not get there come last.
+        # Steps that did not get there come last, the one that got further before.
         found = min(by_step, key=lambda step: (
             by_step[step].count(float("inf")), statistics.mean(
-                by_step[step])))
+                by_step[step]), -statistics.mean(further[step])))
         print(problem, policy, ranks, dict(by_step), "->", found, flush=True)
         self.known[problem, policy, ranks] = found
         return found
@@ -423,7 +425,7 @@ def exported(machine, problem, steps, ones, alone, four, all_ranks, seeds):
 
     def best(**wanted):
         by_step = collections.defaultdict(list)
-        for row in machine.of(problem=problem, **wanted):
+        for row in machine.of(problem=problem, situation="try", **wanted):
             by_step[float(row["step"])].append(float(
                 row[f"seconds_to_{TARGET[problem]}"] or 1e3))
         print(problem, wanted, dict(by_step), flush=True)
@@ -440,14 +442,16 @@ def exported(machine, problem, steps, ones, alone, four, all_ranks, seeds):
         "allreduce", step, (11,), all_ranks[1])[:1]) for step in steps])])
     shared = best(way="allreduce")
     for way, step, seconds in (("dasgd", own, all_ranks[0]),
+                               ("dasgd", own / 2, all_ranks[0]),
                                ("allreduce", shared, all_ranks[1]),
                                ("ddp", shared, all_ranks[2])):
-        machine.together(f"{problem} 16 ranks {way}", [
+        machine.together(f"{problem} 16 ranks {way} {step}", [
             (16, 1, [("equal", adam(way, step, seeds, seconds))])])
     middle = (own * shared) ** 0.5
     machine.together(f"{problem} 4 ranks", [
         (4, 1, [("equal", adam(way, step, seeds[:3], seconds))])
-        for way, step, seconds in (("dasgd", own, four), ("allreduce", middle,
+        for way, step, seconds in (("dasgd", own, four), ("dasgd", own / 2, four),
+                                   ("allreduce", middle,
                                                           1.5 * four),
                                    ("ddp", middle, 1.5 * four))])
     machine.together(f"{problem} one core, seeds", [
@@ -470,8 +474,8 @@ def cifar(machine):
 
 
 def whole(machine, name, kind, ranks, first):
-    """One start of a program as it is ("plain"), or with drop_in.hpp."""
-    program = machine.arguments.whole / f"{name}_{kind}"
+    """One start of a program as it is ("plain"), or with drop_in.hpp ("drop_in")."""
+    program = machine.arguments.whole / f"dasgd_{name}_{kind}"
     folder = machine.out / "work" / f"{name}_{kind}_{ranks}_{first}"
     folder.mkdir(parents=True, exist_ok=True)
     command = ["taskset", "-c", f"{first}-{first + ranks - 1}"]
@@ -514,10 +518,10 @@ def programs(machine):
         return (ranks, 1, [lambda first: whole(machine, name, kind, ranks, first)]
                 * times)
     machine.together("programs on 1 and 4 cores", [
-        start(name, "drop", 4, 3) for name in PROGRAMS] + [
+        start(name, "drop_in", 4, 3) for name in PROGRAMS] + [
             start(name, "plain", 1, 1) for name in PROGRAMS])
     for name in PROGRAMS:
-        machine.together(f"{name} on 16 cores", [start(name, "drop", 16, 3)])
+        machine.together(f"{name} on 16 cores", [start(name, "drop_in", 16, 3)])
 
 
 def main():
@@ -536,11 +540,15 @@ def main():
                         help="when to stop")
     parser.add_argument("--tries", type=pathlib.Path)
     parser.add_argument("--whole", type=pathlib.Path,
-                        help="folder with the programs of the part programs: "
-                        "NAME_plain and, with drop_in.hpp, NAME_drop")
+                        help="folder with the programs that the target "
+                        "dasgd_benchmark_programs builds")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("parts", nargs="+", choices=PARTS)
     arguments = parser.parse_args()
+    needs = {"programs": "whole", "transformer": "onnx", "cifar": "onnx"}
+    for part in arguments.parts:
+        if not getattr(arguments, needs.get(part, "program")):
+            parser.error(f"{part} needs --{needs.get(part, 'program')}")
     machine = Machine(arguments)
     for part in arguments.parts:
         PARTS[part](machine)

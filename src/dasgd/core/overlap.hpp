@@ -67,9 +67,11 @@ struct OverlapChoice
 };
 
 /**
- * Are frames of so many bytes long?  Between machines they move only while MPI
- * is called, a few megabytes at a time: between two gradients, a frame of this
- * length takes the time of five of them, a longer one of more.
+ * Are frames of a model of so many bytes long?  Between machines they move only
+ * while MPI is called, a few megabytes at a time, so that between gradients
+ * they take the time of many gradients.  The bound is between 8 MB, which gain
+ * nothing by a thread, and 78 MB, which gain much; a short format is as long
+ * here, since ranks are to decide alike.
  */
 inline bool LongFrame(const double bytes) { return bytes >= 16e6; }
 
