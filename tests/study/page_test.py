@@ -500,6 +500,9 @@ def check_touch(page, where):
     tip = "document.querySelector('figure .tip')"
     for element, hidden in (("figure svg", False), ("h1", True)):
         place = page.place(f"document.querySelector('{element}')")
+        # Until the page has scrolled and drawn, a touch meets what was there
+        # before, or values that are shown are drawn anew without them.
+        page.settle()
         page.call("Input.dispatchTouchEvent", type="touchStart",
                   touchPoints=[{"x": place[0], "y": place[1]}])
         page.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
