@@ -278,8 +278,8 @@ def points(rows):
   each run is faster than each of the other's, but the intervals of three runs overlap. PyTorch computes
   the gradient of such a network in a third of mlpack's time: one core of it gets to 85 % in {torch.at_least:.1f} s, 16 ranks of DASGD in
   {cnn_85.at_least:.1f} s.
-- **Plain SGD and momentum on 16 cores**: with SGD DASGD gets to 87 % in {plain.at_least:.1f} s (two runs), all-reduce, with a step that was too long, in none of
-  {len(plain_other.rows)} runs of {lasted(plain_other)} s, one core in {plain_one.at_least:.1f} s. With momentum it gets to 86 % in {heavy.at_least:.1f} s, all-reduce in {heavy_other.at_least:.1f} s and one core in {heavy_one.at_least:.1f} s;
+- **Plain SGD and momentum on 16 cores**: with SGD DASGD gets to 87 % in {plain.at_least:.1f} s (two runs), all-reduce, with a
+  step that was too long, in none of {len(plain_other.rows)} runs of {lasted(plain_other)} s, one core in {plain_one.at_least:.1f} s. With momentum it gets to 86 % in {heavy.at_least:.1f} s, all-reduce in {heavy_other.at_least:.1f} s and one core in {heavy_one.at_least:.1f} s;
   DASGD and all-reduce cannot be distinguished.
 - **A core that is alone is faster.** One core's times are of programs on all 16 cores at the same time, as ranks are.
   Two on an idle machine computed {single:.0f} gradients a second each with SGD, {times(single, beside)} times as many as those ({beside:.0f}), but for

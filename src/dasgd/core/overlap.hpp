@@ -68,10 +68,10 @@ struct OverlapChoice
 
 /**
  * Are frames of a model of so many bytes long?  Between machines they move only
- * while MPI is called, a few megabytes at a time, so that between gradients
- * they take the time of many gradients.  The bound is between 8 MB, which gain
- * nothing by a thread, and 78 MB, which gain much; a short format is as long
- * here, since ranks are to decide alike.
+ * while MPI is called: between gradients, long ones arrive many gradients
+ * later.  The bound lies between 8 MB, which gained little by a thread, and
+ * 78 MB, which gained much.  The format of frames does not count: it was not
+ * measured.
  */
 inline bool LongFrame(const double bytes) { return bytes >= 16e6; }
 
