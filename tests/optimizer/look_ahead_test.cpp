@@ -280,6 +280,83 @@ TEST_CASE("Looking ahead leaves what a policy remembers as it is", "[ahead]")
   CHECK(dasgd::look_ahead::Exists<OwnUpdate, arma::mat>());
 }
 
+namespace {
+
+//! The one pass takes the steps that the policy's own code does, and leaves the
+//! policy the same memory.
+template<typename MatType, typename UpdatePolicyType>
+void CheckOnePass(UpdatePolicyType parameters,
+                  const double rounds,
+                  const double tolerance)
+{
+  INFO(dasgd::TypeName<UpdatePolicyType>() << ", rounds " << rounds);
+  REQUIRE(dasgd::one_pass::Exists<UpdatePolicyType, MatType>());
+  using PolicyType = typename UpdatePolicyType::template Policy<MatType,
+      MatType>;
+  // More than two parts of the pass, and a rest.
+  constexpr size_t size = 2 * 1024 + 77;
+  PolicyType own(parameters, size, 1), inOnePass(parameters, size, 1);
+  MatType first(size, 1, arma::fill::zeros), second = first, update = first;
+  dasgd::Random random(9);
+  const auto step = [&](const bool last)
+  {
+    MatType gradient(size, 1);
+    for (auto& value : gradient)
+      value = typename MatType::elem_type(random.Uniform(-1, 1.5));
+    dasgd::look_ahead::Update(parameters, own, first, stepSize, gradient,
+        rounds);
+    if (last)
+    {
+      dasgd::look_ahead::Update(parameters, inOnePass, second, stepSize,
+          gradient, rounds);
+    }
+    else
+    {
+      CHECK(dasgd::one_pass::Form(parameters, inOnePass, stepSize, gradient,
+          rounds, update.memptr()));
+      second -= update;
+    }
+    CHECK(double(arma::abs(first - second).max()) < tolerance);
+  };
+  for (size_t i = 0; i < steps; ++i)
+    step(false);
+  step(true);
+  CHECK(double(arma::abs(first).max()) > 0.1);
+}
+
+} // namespace
+
+TEST_CASE("In one pass, policies take the steps of ensmallen's code", "[ahead]")
+{
+  for (const double rounds : { 0.0, 0.5, 1.0, 3.7 })
+  {
+    CheckOnePass<arma::mat>(ens::AdamUpdate(), rounds, 1e-12);
+    CheckOnePass<arma::mat>(ens::AdamUpdate(1e-3, 0.8, 0.9), rounds, 1e-12);
+    CheckOnePass<arma::mat>(ens::AdamUpdate(1e-8, 0, 0.9), rounds, 1e-12);
+    CheckOnePass<arma::mat>(ens::MomentumUpdate(0.8), rounds, 1e-12);
+    CheckOnePass<arma::mat>(ens::MomentumUpdate(0), rounds, 1e-12);
+    CheckOnePass<arma::mat>(ens::MomentumUpdate(1), rounds, 1e-12);
+    // A few roundings of numbers around 1 in each of the steps.
+    CheckOnePass<arma::fmat>(ens::AdamUpdate(), rounds, 1e-5);
+    CheckOnePass<arma::fmat>(ens::MomentumUpdate(0.8), rounds, 1e-5);
+  }
+  CHECK(!dasgd::one_pass::Exists<ens::NadamUpdate, arma::mat>());
+  // What it is derived for may be another step.
+  CHECK(!dasgd::one_pass::Exists<DerivedUpdate, arma::mat>());
+}
+
+TEST_CASE("In one pass, an update that is not finite is found", "[ahead]")
+{
+  ens::MomentumUpdate parameters(0.9);
+  ens::MomentumUpdate::Policy<arma::mat, arma::mat> policy(parameters, 3000, 1);
+  arma::mat gradient(3000, 1, arma::fill::ones), update(3000, 1);
+  CHECK(dasgd::one_pass::Form(parameters, policy, 1.0, gradient, 1,
+      update.memptr()));
+  gradient(2) = 1e308;
+  CHECK(!dasgd::one_pass::Form(parameters, policy, 100.0, gradient, 1,
+      update.memptr()));
+}
+
 TEST_CASE("Ranks in lockstep take the steps of the formula", "[ahead]")
 {
   if (Ranks() > 1)

@@ -38,6 +38,17 @@ inline void Subtract(ElemType* __restrict target,
     target[i] -= source[i];
 }
 
+//! update *= factor; iterate -= update.
+template<typename ElemType>
+inline void ScaleAndSubtract(ElemType* __restrict iterate,
+                             ElemType* __restrict update,
+                             const ElemType factor,
+                             const size_t elements)
+{
+  for (size_t i = 0; i < elements; ++i)
+    iterate[i] -= update[i] *= factor;
+}
+
 //! target = source; returns the largest difference that there was.
 template<typename ElemType>
 inline double CopyAndCompare(ElemType* __restrict target,

@@ -70,8 +70,18 @@ constexpr bool Exists()
   return Remembers<PolicyType> || Offered<PolicyType, MatType>::value;
 }
 
+//! What a policy that looks ahead subtracts in place of what it remembers.
+struct Weights
+{
+  //! What it remembers, after this gradient, counts for.
+  double left;
+  //! What the gradient counts for besides: mixed in before the policy's own
+  //! step, and in the result.
+  double before, after;
+};
+
 /**
- * The step of a policy that is to look ahead by so many rounds of its rank.
+ * The weights of a policy that is to look ahead by so many rounds of its rank.
  *
  * Let m be what the policy remembers, after this gradient g, and decay the
  * factor by which it shrinks in each step.  What m still has to give in the
@@ -80,8 +90,38 @@ constexpr bool Exists()
  * velocity: g stands for -step g / (1 - decay), which the velocity of a
  * constant gradient approaches).  With k = 1 heavy-ball momentum is Nesterov's.
  *
- * The policy's own code does it: g is mixed into m before, and taken out after,
- * so that m is then what it would have been.
+ * @param parameters What `policy` goes by, before its step.
+ */
+template<typename MatType, typename UpdatePolicyType, typename PolicyType>
+Weights Mix(const UpdatePolicyType& parameters,
+            const PolicyType& policy,
+            const double step,
+            const double rounds)
+{
+  const double decay = Decay(parameters, 0);
+  // A smaller part than this could not be found again in the sum.
+  const double left = std::max(1e-3, std::pow(decay,
+      std::max(0.0, rounds - OwnRounds<PolicyType, MatType>)));
+  if (!(left < 1))
+    return { 1, 0, 0 };
+  Weights mix{ left, 1 - left, 1 - left };
+  using CountType = memory::Member<PolicyType, memory::StepCount>;
+  if constexpr (IsVelocity<PolicyType, MatType>)
+    mix.before = mix.after *= -step / (1 - decay);
+  else if constexpr (memory::Exists<CountType>::value)
+  {
+    // Averages that begin with zero, and are corrected for that.
+    const double steps = double(policy.*Reach(CountType()));
+    mix.before *= 1 - std::pow(decay, steps);
+    mix.after *= 1 - std::pow(decay, steps + 1);
+  }
+  return mix;
+}
+
+/**
+ * The step of a policy that is to look ahead by so many rounds of its rank; see
+ * Mix().  The policy's own code does it: g is mixed into what it remembers
+ * before, and taken out after, so that this is then what it would have been.
  *
  * @param parameters What `policy` goes by.
  */
@@ -97,33 +137,18 @@ void Update(const UpdatePolicyType& parameters,
   if constexpr (Remembers<PolicyType>)
   {
     using ElemType = typename MatType::elem_type;
-    const double decay = Decay(parameters, 0);
-    // A smaller part than this could not be found again in the sum.
-    double left = std::max(1e-3, std::pow(decay,
-        std::max(0.0, rounds - OwnRounds<PolicyType, MatType>)));
+    Weights mix = Mix<MatType>(parameters, policy, step, rounds);
     constexpr bool belief = IsOf<PolicyType, ens::AdaBeliefUpdate, MatType>;
     if constexpr (belief)
     {
       // Its variance has no past that could be corrected.
       if (parameters.Beta2() == 0)
-        left = 1;
+        mix.left = 1;
     }
-    if (!(left < 1))
+    if (!(mix.left < 1))
     {
       policy.Update(iterate, step, gradient);
       return;
-    }
-    // What g counts for before the policy's step, and after it.
-    double before = 1 - left, after = 1 - left;
-    using CountType = memory::Member<PolicyType, memory::StepCount>;
-    if constexpr (IsVelocity<PolicyType, MatType>)
-      before = after *= -step / (1 - decay);
-    else if constexpr (memory::Exists<CountType>::value)
-    {
-      // Averages that begin with zero, and are corrected for that.
-      const double steps = double(policy.*Reach(CountType()));
-      before *= 1 - std::pow(decay, steps);
-      after *= 1 - std::pow(decay, steps + 1);
     }
 
     MatType& moment = policy.*Reach(memory::Member<PolicyType,
@@ -131,14 +156,14 @@ void Update(const UpdatePolicyType& parameters,
     ElemType* const m = moment.memptr();
     const ElemType* const g = gradient.memptr();
     const size_t elements = gradient.n_elem;
-    const ElemType part = ElemType(left), in = ElemType(before),
-        out = ElemType(after);
+    const ElemType part = ElemType(mix.left), in = ElemType(mix.before),
+        out = ElemType(mix.after);
     if constexpr (belief)
     {
       // Its variance is that of g around m, and not around what is mixed.
       ElemType* const s = (policy.*Reach(memory::Member<PolicyType,
           memory::Variance>())).memptr();
-      const ElemType beta1 = ElemType(decay);
+      const ElemType beta1 = ElemType(Decay(parameters, 0));
       const ElemType beta2 = ElemType(parameters.Beta2());
       const ElemType weight = (1 - beta2) / beta2;
       for (size_t i = 0; i < elements; ++i)

@@ -93,6 +93,7 @@ DASGD_CORRECTED_AVERAGE(AdaBoundUpdate)
 DASGD_CORRECTED_AVERAGE(AMSBoundUpdate)
 DASGD_CORRECTED_AVERAGE(AdaBeliefUpdate)
 #undef DASGD_CORRECTED_AVERAGE
+DASGD_VECTOR(AdamUpdate, Variance, v)
 DASGD_VECTOR(AdaBeliefUpdate, Variance, s)
 #endif
 

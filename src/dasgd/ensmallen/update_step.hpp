@@ -13,6 +13,7 @@
 #include "../run/gradient_source.hpp"
 #include "ensmallen.hpp"
 #include "look_ahead.hpp"
+#include "one_pass.hpp"
 
 #include <algorithm>
 
@@ -147,35 +148,38 @@ class UpdateStep
       // Not even the policy's memory may hold what is not finite.
       if (!AllFinite(gradient.memptr(), elements))
         return false;
-      // Whatever the policy does, its update is what it has subtracted.
       if (!out)
       {
         scratch.set_size(iterate.n_rows, iterate.n_cols);
         out = scratch.memptr();
       }
       update = out;
-      std::memcpy(out, iterate.memptr(), elements * sizeof(ElemType));
-      look_ahead::Update(parameters, updatePolicy, iterate,
-          ensmallen::Step(optimizer.StepSize(), points), gradient,
-          scale.lookAhead);
-      if (!AllFinite(iterate.memptr(), elements))
-      {
-        std::memcpy(iterate.memptr(), out, elements * sizeof(ElemType));
-        return false;
-      }
+      const double size = ensmallen::Step(optimizer.StepSize(), points);
       // What staleness leaves of it; the policy need not know, since some
       // remember the step that they began with.
-      ElemType* const moved = iterate.memptr();
       const ElemType left = ElemType(scale.factor);
-      if (left == 1)
-        Subtract(out, moved, elements);
+      if constexpr (inOnePass)
+      {
+        if (!one_pass::Form(parameters, updatePolicy, size, gradient,
+            scale.lookAhead, out))
+          return false;
+        ScaleAndSubtract(iterate.memptr(), out, left, elements);
+      }
       else
       {
-        for (size_t i = 0; i < elements; ++i)
+        if (!Move(size, scale.lookAhead, out))
+          return false;
+        ElemType* const moved = iterate.memptr();
+        if (left == 1)
+          Subtract(out, moved, elements);
+        else
         {
-          const ElemType before = out[i];
-          out[i] = left * (before - moved[i]);
-          moved[i] = before - out[i];
+          for (size_t i = 0; i < elements; ++i)
+          {
+            const ElemType before = out[i];
+            out[i] = left * (before - moved[i]);
+            moved[i] = before - out[i];
+          }
         }
       }
       return true;
@@ -201,21 +205,22 @@ class UpdateStep
     }
     else
     {
-      // Whatever the policy does, its update is what it has subtracted.
       scratch.set_size(iterate.n_rows, iterate.n_cols);
-      ElemType* const before = scratch.memptr();
-      std::memcpy(before, iterate.memptr(), elements * sizeof(ElemType));
-      look_ahead::Update(parameters, updatePolicy, iterate, size, gradient,
-          scale.lookAhead);
-      if (!AllFinite(iterate.memptr(), elements))
-      {
-        std::memcpy(iterate.memptr(), before, elements * sizeof(ElemType));
-        return false;
-      }
-      Subtract(before, iterate.memptr(), elements);
-      update = before;
+      ElemType* const out = scratch.memptr();
+      update = out;
       factor = ElemType(scale.factor);
-      return true;
+      if constexpr (inOnePass)
+      {
+        return one_pass::Form(parameters, updatePolicy, size, gradient,
+            scale.lookAhead, out);
+      }
+      else
+      {
+        if (!Move(size, scale.lookAhead, out))
+          return false;
+        Subtract(out, iterate.memptr(), elements);
+        return true;
+      }
     }
   }
 
@@ -277,6 +282,24 @@ class UpdateStep
   }
 
  private:
+  static constexpr bool inOnePass = one_pass::Exists<UpdatePolicyType,
+      MatType>();
+
+  //! The policy's step: whatever it does, its update is what it has subtracted
+  //! from what stands in `before` then.  False, and no step, if the result is
+  //! not finite.
+  bool Move(const double size, const double rounds, ElemType* const before)
+  {
+    const size_t bytes = iterate.n_elem * sizeof(ElemType);
+    std::memcpy(before, iterate.memptr(), bytes);
+    look_ahead::Update(parameters, updatePolicy, iterate, size, gradient,
+        rounds);
+    const bool finite = AllFinite(iterate.memptr(), iterate.n_elem);
+    if (!finite)
+      std::memcpy(iterate.memptr(), before, bytes);
+    return finite;
+  }
+
   //! Some elements of a matrix, where they are.
   static MatType Part(MatType& all, const size_t begin, const size_t size)
   {
