@@ -295,8 +295,10 @@ void CheckOnePass(UpdatePolicyType parameters,
       MatType>;
   // More than two parts of the pass, and a rest.
   constexpr size_t size = 2 * 1024 + 77;
-  PolicyType own(parameters, size, 1), inOnePass(parameters, size, 1);
-  MatType first(size, 1, arma::fill::zeros), second = first, update = first;
+  PolicyType own(parameters, size, 1), inOnePass(parameters, size, 1),
+      applied(parameters, size, 1);
+  MatType first(size, 1, arma::fill::zeros), second = first, third = first,
+      update = first;
   dasgd::Random random(9);
   const auto step = [&](const bool last)
   {
@@ -317,6 +319,12 @@ void CheckOnePass(UpdatePolicyType parameters,
       second -= update;
     }
     CHECK(double(arma::abs(first - second).max()) < tolerance);
+    if (rounds == 0)
+    {
+      CHECK(dasgd::one_pass::Apply(parameters, applied, third, stepSize,
+          gradient));
+      CHECK(double(arma::abs(first - third).max()) < tolerance);
+    }
   };
   for (size_t i = 0; i < steps; ++i)
     step(false);

@@ -33,43 +33,44 @@ constexpr bool Exists()
        std::is_same<UpdatePolicyType, ens::MomentumUpdate>::value);
 }
 
-//! Call compute(begin, end) for parts of `update` that fit the cache; false if
-//! one of them is not finite.
-template<typename ElemType, typename ComputeType>
-bool ByParts(const ElemType* update,
-             const size_t elements,
-             ComputeType&& compute)
-{
-  constexpr size_t part = 1024;
-  bool finite = true;
-  for (size_t begin = 0; begin < elements; begin += part)
-  {
-    const size_t size = std::min(part, elements - begin);
-    compute(begin, begin + size);
-    finite = AllFinite(update + begin, size) && finite;
-  }
-  return finite;
-}
-
 /**
- * What look_ahead::Update() subtracts from the iterate, but for rounding.
+ * A policy's step that looks ahead; see look_ahead::Update().
  *
  * @param parameters What `policy` goes by.
- * @param update Where it is to stand.
- * @return False if it is not finite.
+ * @param put Called as put(i, u) with each element u of the update.
+ * @param result What is checked, part by part, after put().
+ * @return False if the result is not finite.
  */
-template<typename UpdatePolicyType, typename PolicyType, typename MatType>
-bool Form(const UpdatePolicyType& parameters,
-          PolicyType& policy,
-          const double step,
-          const MatType& gradient,
-          const double rounds,
-          typename MatType::elem_type* const update)
+template<typename UpdatePolicyType,
+         typename PolicyType,
+         typename MatType,
+         typename PutType>
+bool Update(const UpdatePolicyType& parameters,
+            PolicyType& policy,
+            const double step,
+            const MatType& gradient,
+            const double rounds,
+            PutType&& put,
+            const typename MatType::elem_type* const result)
 {
   using ElemType = typename MatType::elem_type;
-  const look_ahead::Weights weights = look_ahead::Mix<MatType>(parameters,
-      policy, step, rounds);
-  const ElemType left = ElemType(weights.left), in = ElemType(weights.after);
+  // A part fits the cache.
+  const auto byParts = [&](const auto& compute)
+  {
+    constexpr size_t part = 1024;
+    bool finite = true;
+    for (size_t begin = 0; begin < gradient.n_elem; begin += part)
+    {
+      const size_t size = std::min<size_t>(part, gradient.n_elem - begin);
+      for (size_t i = begin; i < begin + size; ++i)
+        compute(i);
+      finite = AllFinite(result + begin, size) && finite;
+    }
+    return finite;
+  };
+  const look_ahead::Weights mix = look_ahead::Mix<MatType>(parameters, policy,
+      step, rounds);
+  const ElemType left = ElemType(mix.left), in = ElemType(mix.after);
   const ElemType decay = ElemType(look_ahead::Decay(parameters, 0));
   const ElemType* const g = gradient.memptr();
   ElemType* const m = (policy.*Reach(memory::Member<PolicyType,
@@ -78,15 +79,11 @@ bool Form(const UpdatePolicyType& parameters,
   if constexpr (std::is_same<UpdatePolicyType, ens::MomentumUpdate>::value)
   {
     const ElemType length = ElemType(step);
-    return ByParts(update, gradient.n_elem, [=](const size_t begin,
-                                                const size_t end)
+    return byParts([=](const size_t i)
     {
-      for (size_t i = begin; i < end; ++i)
-      {
-        const ElemType velocity = decay * m[i] - length * g[i];
-        update[i] = -(left * velocity + in * g[i]);
-        m[i] = velocity;
-      }
+      const ElemType velocity = decay * m[i] - length * g[i];
+      put(i, -(left * velocity + in * g[i]));
+      m[i] = velocity;
     });
   }
   else
@@ -103,20 +100,45 @@ bool Form(const UpdatePolicyType& parameters,
     const ElemType length = ElemType(step *
         std::sqrt(1 - std::pow(parameters.Beta2(), double(steps))) /
         (1 - std::pow(parameters.Beta1(), double(steps))));
-    return ByParts(update, gradient.n_elem, [=](const size_t begin,
-                                                const size_t end)
+    return byParts([=](const size_t i)
     {
-      for (size_t i = begin; i < end; ++i)
-      {
-        const ElemType mean = decay * m[i] + (1 - decay) * g[i];
-        const ElemType square = beta2 * v[i] + (1 - beta2) * (g[i] * g[i]);
-        update[i] = length * (left * mean + in * g[i]) /
-            (std::sqrt(square) + epsilon);
-        m[i] = mean;
-        v[i] = square;
-      }
+      const ElemType mean = decay * m[i] + (1 - decay) * g[i];
+      const ElemType square = beta2 * v[i] + (1 - beta2) * (g[i] * g[i]);
+      put(i, length * (left * mean + in * g[i]) /
+          (std::sqrt(square) + epsilon));
+      m[i] = mean;
+      v[i] = square;
     });
   }
+}
+
+//! What look_ahead::Update() subtracts from the iterate, but for rounding;
+//! false if it is not finite.
+template<typename UpdatePolicyType, typename PolicyType, typename MatType>
+bool Form(const UpdatePolicyType& parameters,
+          PolicyType& policy,
+          const double step,
+          const MatType& gradient,
+          const double rounds,
+          typename MatType::elem_type* const update)
+{
+  return Update(parameters, policy, step, gradient, rounds,
+      [update](const size_t i, const typename MatType::elem_type u)
+      { update[i] = u; }, update);
+}
+
+//! The policy's own step; false if the iterate is not finite then.
+template<typename UpdatePolicyType, typename PolicyType, typename MatType>
+bool Apply(const UpdatePolicyType& parameters,
+           PolicyType& policy,
+           MatType& iterate,
+           const double step,
+           const MatType& gradient)
+{
+  typename MatType::elem_type* const x = iterate.memptr();
+  return Update(parameters, policy, step, gradient, 0,
+      [x](const size_t i, const typename MatType::elem_type u) { x[i] -= u; },
+      x);
 }
 
 } // namespace one_pass

@@ -106,8 +106,16 @@ class UpdateStep
   //! The same, on one of several ranks; false if the result is not finite.
   bool ApplyFinite(const double points, const double scale)
   {
-    Apply(points, scale);
-    return vanilla || AllFinite(iterate.memptr(), iterate.n_elem);
+    if constexpr (inOnePass)
+    {
+      return one_pass::Apply(parameters, updatePolicy, iterate, scale *
+          ensmallen::Step(optimizer.StepSize(), points), gradient);
+    }
+    else
+    {
+      Apply(points, scale);
+      return vanilla || AllFinite(iterate.memptr(), iterate.n_elem);
+    }
   }
 
   /**
