@@ -82,6 +82,7 @@ class Rows:
                        for name in ("transformer", "cifar")}
         self.programs = read("programs.csv")
         self.plans = read("plan.csv")
+        self.one_pass = read("one_pass.csv")
         # Virtual seconds by the machine and the number of ranks.
         self.virtual = {(row["machine"], int(row["ranks"])): row
                         for row in read("../study/auto_summary.csv")}
@@ -383,6 +384,30 @@ def rates(rows):
     return "\n".join(lines) + "\n"
 
 
+def one_pass(rows):
+    """Adam's and momentum's updates in one pass, in doc/performance.md."""
+    def rate(code, problem, way, policy):
+        return statistics.median(
+            float(row["gradients_per_second"]) for row in rows.one_pass
+            if (row["code"], row["problem"], row["way"], row["policy"]) ==
+            (code, problem, way, policy))
+    lines = ["| gradients per second | MLP | 1 million parameters |",
+             "| --- | --- | --- |"]
+    for way, policy in (("dasgd", "adam"), ("dasgd", "momentum"),
+                        ("allreduce", "adam")):
+        cells = []
+        for problem in ("mlp", "mlp1m"):
+            before = rate("before", problem, way, policy)
+            now = rate("one_pass", problem, way, policy)
+            cells.append(f"{before:.0f} → {now:.0f} ({now / before:.2f})")
+        lines.append(f"| {NAMES[way]}, {policy.replace('adam', 'Adam')} | " +
+                     " | ".join(cells) + " |")
+    cells = [f"{rate('one_pass', problem, 'serial', 'adam'):.0f}"
+             for problem in ("mlp", "mlp1m")]
+    lines.append("| one core, Adam | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def plans(rows):
     """What mlpack_dasgd_plan predicted, in doc/cluster.md."""
     lines = ["| | ranks | predicted, SGD | measured | predicted, Adam | measured |",
@@ -493,7 +518,8 @@ def virtual_say(rows):
 PARTS = {"transformer": lambda rows: model(rows, "transformer"),
          "cifar": lambda rows: model(rows, "cifar"), "models_say": models_say,
          "gains": gains, "losses": losses, "targets": targets,
-         "points": points, "rates": rates, "plans": plans,
+         "points": points, "rates": rates,
+         "one_pass": one_pass, "plans": plans,
          "programs": programs, "machines": machines,
          "machines_say": machines_say, "virtual": virtual,
          "virtual_staleness": virtual_staleness,
