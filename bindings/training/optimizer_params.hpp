@@ -38,8 +38,8 @@ PARAM_STRING_IN("topology", "Which ranks exchange gradients: 'auto' (by the "
     "'mesh:RxC', 'graph:0-1,1-2,...' or 'file:PATH'.",
     "g", "auto");
 PARAM_STRING_IN("overlap", "Exchange gradients in a thread while others are "
-    "computed: 'auto' (if ranks relay for others and have a core each, or for "
-    "models of 16 MB and more on several machines), 'always' or 'never'.", "",
+    "computed: 'auto' (if each has a core, and ranks relay for others or the "
+    "model has 16 MB or more on several machines), 'always' or 'never'.", "",
     "auto");
 PARAM_DOUBLE_IN("exchange_share", "Share of its time that a process may spend "
     "on exchanging gradients; where that costs more, it sums up to 8 gradients "

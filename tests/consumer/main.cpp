@@ -32,7 +32,8 @@ int main()
 
   const double distance = arma::norm(coordinates - Minimum());
   dasgd::RootStream() << "distance from the minimum: " << distance << std::endl;
-  // It was 3.7, and 0.99^3000 is 1e-13.  On a busy machine each gradient during
-  // which its process was suspended takes back what others did meanwhile.
+  // At the start it was 3.7, and 0.99^3000 is 1e-13.  On a busy machine each
+  // gradient during which its process was suspended takes back what others did
+  // meanwhile.
   return (distance < (launched ? 1e-2 : 1e-6)) ? 0 : 1;
 }

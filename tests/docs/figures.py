@@ -83,6 +83,7 @@ class Rows:
         self.programs = read("programs.csv")
         self.plans = read("plan.csv")
         self.one_pass = read("one_pass.csv")
+        self.many = read("../study/auto_many.csv")
         # Virtual seconds by the machine and the number of ranks.
         self.virtual = {(row["machine"], int(row["ranks"])): row
                         for row in read("../study/auto_summary.csv")}
@@ -182,15 +183,18 @@ def machines_say(rows):
     runs = two_machines(rows, "mlp1m", 85)
     own, alone, other = runs["dasgd"], runs["serial"], runs["allreduce"]
     ddp, short = runs["ddp"], runs["dasgd_bfloat16"]
+    fast, ddp_fast = (rows.of(way, 2, 85, "mlp1m", situation="machines_10gbit")
+                      for way in ("dasgd", "ddp"))
     rate = own.mean("gradients_per_second")
     single = alone.mean("gradients_per_second")
     return f"""\
-- **Two such machines gain nothing**: DASGD takes {own.at_least:.0f} s and one core {alone.at_least:.0f} s, which cannot be distinguished.
-  Together they compute {times(rate, single)} times as many gradients a second as one core, and need {times(own.gradients(85), alone.gradients(85))} times as many, since a gradient is
-  {own.mean("staleness"):.1f} updates old. Products of matrices take a fifth of their time; the rest is passes over the model, and the
-  network, which these cores carry, too.
+- **Two such machines gain little**: DASGD takes {own.at_least:.0f} s and one core {alone.at_least:.0f} s. Together they compute
+  {times(rate, single)} times as many gradients a second as one core, and need {times(own.gradients(85), alone.gradients(85))} times as many, since a gradient is
+  {own.mean("staleness"):.1f} updates old. These cores carry the network, too.
 - **DASGD is at least {times(other.at_least, own.at_least)} times as fast as all-reduce** ({len(other.reached)} of whose three runs got there in {float(other.rows[0]["seconds"]):.0f} s), which
   computes {times(rate, other.mean("gradients_per_second"))} times fewer gradients a second. PyTorch, in single precision and with updates half as long, takes {ddp.at_least:.0f} s.
+- **With 10 Gbit/s PyTorch is ahead**: {ddp_fast.cell()} s to 85 % in two runs, and DASGD {fast.cell()} s. DDP computes
+  {times(ddp_fast.mean("gradients_per_second"), ddp.mean("gradients_per_second"))} times as many gradients a second as with 1 Gbit/s, DASGD {times(fast.mean("gradients_per_second"), rate)} times as many, whose cores were busy before.
 - With [updates of 16 bits](optimizer.md#fewer-bytes) gradients are {short.mean("staleness"):.1f} updates old, but there are fewer of them a second: {short.at_least:.0f} s.
 """
 
@@ -205,7 +209,7 @@ def losses(rows):
 `mnist_simple`, [not changed at all](doc/drop_in.md), trains ten epochs in {four[0]:.1f} s on 4 cores and {plain[0]:.1f} s on one ({four[1]:.1f}
 and {plain[1]:.1f} % right), on 16 in {many[0]:.1f} s, for which ten are too few ({many[1]:.1f} %). With 16 cores and convolutions DASGD does not win (CNN;
 [CIFAR-10](doc/study.md#models-of-pytorch-on-16-cores), which wanted half of one core's step). PyTorch, whose convolutions
-are faster, gets the CNN to 85 % on one core in {torch.at_least:.1f} s, DASGD on 16 in {own_85.at_least:.1f} s. Two machines of one core gain nothing where
+are faster, gets the CNN to 85 % on one core in {torch.at_least:.1f} s, DASGD on 16 in {own_85.at_least:.1f} s. Two machines of one core gain little where
 an update takes longer to send than several gradients to compute. With the others idle (last row only) one core is up to {times(*alone(rows))} times as fast.
 """
 
@@ -386,23 +390,25 @@ def rates(rows):
 
 def one_pass(rows):
     """Adam's and momentum's updates in one pass, in doc/performance.md."""
-    def rate(code, problem, way, policy):
-        return statistics.median(
-            float(row["gradients_per_second"]) for row in rows.one_pass
-            if (row["code"], row["problem"], row["way"], row["policy"]) ==
-            (code, problem, way, policy))
+    def rates_of(*wanted):
+        return [float(row["gradients_per_second"]) for row in rows.one_pass
+                if (row["code"], row["problem"], row["way"], row["policy"]) ==
+                wanted]
     lines = ["| gradients per second | MLP | 1 million parameters |",
              "| --- | --- | --- |"]
     for way, policy in (("dasgd", "adam"), ("dasgd", "momentum"),
                         ("allreduce", "adam")):
         cells = []
         for problem in ("mlp", "mlp1m"):
-            before = rate("before", problem, way, policy)
-            now = rate("one_pass", problem, way, policy)
-            cells.append(f"{before:.0f} → {now:.0f} ({now / before:.2f})")
+            before = rates_of("before", problem, way, policy)
+            now = rates_of("one_pass", problem, way, policy)
+            each = [b / a for a, b in zip(before, now)]
+            before, now = statistics.median(before), statistics.median(now)
+            cells.append(f"{before:.0f} → {now:.0f}, {now / before:.2f} "
+                         f"({min(each):.2f}–{max(each):.2f})")
         lines.append(f"| {NAMES[way]}, {policy.replace('adam', 'Adam')} | " +
                      " | ".join(cells) + " |")
-    cells = [f"{rate('one_pass', problem, 'serial', 'adam'):.0f}"
+    cells = [f"{statistics.median(rates_of('one_pass', problem, 'serial', 'adam')):.0f}"
              for problem in ("mlp", "mlp1m")]
     lines.append("| one core, Adam | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
@@ -515,6 +521,48 @@ def virtual_say(rows):
 """
 
 
+MANY = {"fast8": "10 Gbit/s, machines of 8", "fast64": "machines of 64",
+        "large8": "1 million parameters, machines of 8",
+        "large64": "the same, machines of 64"}
+
+
+def virtual_many(rows):
+    """128 and 256 ranks on virtual time."""
+    def runs(machine, ranks, way):
+        return [row for row in rows.many if row["phase"] == "run" and (
+            row["machine"], row["ranks"], row["algorithm"]) == (
+                machine, str(ranks), way)]
+
+    def seconds(found):
+        # All of them, or it is not said.
+        if not found or any(row["reached"] != "1" for row in found):
+            return None
+        return statistics.mean(float(row["seconds"]) for row in found)
+    lines = ["| ranks | " + " | ".join(MANY.values()) + " |",
+             "| --- |" + " --- |" * len(MANY)]
+    for ranks in (128, 256):
+        cells = []
+        for machine in MANY:
+            own = runs(machine, ranks, "DASGD")
+            all_ways = [seconds(own)] + [seconds(runs(machine, ranks, way))
+                                         for way in ("AllreduceSGD", "LocalSGD")]
+            if not any(row["machine"] == machine and row["ranks"] == str(ranks)
+                       for row in rows.many):
+                cells.append("")
+                continue
+            texts = [f"{value:.3g}" if value else "none" for value in all_ways]
+            text = " / ".join(texts)
+            if all_ways[0] and all_ways[1]:
+                text += f" ({all_ways[1] / all_ways[0]:.2f})"
+            if own:
+                staleness = statistics.mean(float(row["staleness"])
+                                            for row in own) / (ranks - 1)
+                text += f", S {staleness:.2f} (n − 1)"
+            cells.append(text)
+        lines.append(f"| {ranks} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
 PARTS = {"transformer": lambda rows: model(rows, "transformer"),
          "cifar": lambda rows: model(rows, "cifar"), "models_say": models_say,
          "gains": gains, "losses": losses, "targets": targets,
@@ -523,7 +571,7 @@ PARTS = {"transformer": lambda rows: model(rows, "transformer"),
          "programs": programs, "machines": machines,
          "machines_say": machines_say, "virtual": virtual,
          "virtual_staleness": virtual_staleness,
-         "virtual_say": virtual_say}
+         "virtual_say": virtual_say, "virtual_many": virtual_many}
 
 
 def main():

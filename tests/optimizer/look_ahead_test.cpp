@@ -344,7 +344,7 @@ TEST_CASE("In one pass, policies take the steps of ensmallen's code", "[ahead]")
     CheckOnePass<arma::mat>(ens::MomentumUpdate(0.8), rounds, 1e-12);
     CheckOnePass<arma::mat>(ens::MomentumUpdate(0), rounds, 1e-12);
     CheckOnePass<arma::mat>(ens::MomentumUpdate(1), rounds, 1e-12);
-    // A few roundings of numbers around 1 in each of the steps.
+    // ensmallen rounds the corrections of the first steps to float, too.
     CheckOnePass<arma::fmat>(ens::AdamUpdate(), rounds, 1e-5);
     CheckOnePass<arma::fmat>(ens::MomentumUpdate(0.8), rounds, 1e-5);
   }
@@ -355,14 +355,98 @@ TEST_CASE("In one pass, policies take the steps of ensmallen's code", "[ahead]")
 
 TEST_CASE("In one pass, an update that is not finite is found", "[ahead]")
 {
-  ens::MomentumUpdate parameters(0.9);
-  ens::MomentumUpdate::Policy<arma::mat, arma::mat> policy(parameters, 3000, 1);
-  arma::mat gradient(3000, 1, arma::fill::ones), update(3000, 1);
-  CHECK(dasgd::one_pass::Form(parameters, policy, 1.0, gradient, 1,
-      update.memptr()));
-  gradient(2) = 1e308;
-  CHECK(!dasgd::one_pass::Form(parameters, policy, 100.0, gradient, 1,
-      update.memptr()));
+  constexpr size_t size = 3000;
+  // In the first part, at its ends, and in the last one.
+  for (const size_t at : { size_t(0), size_t(1023), size_t(1024), size - 1 })
+  {
+    ens::MomentumUpdate velocity(0.9);
+    ens::MomentumUpdate::Policy<arma::mat, arma::mat> policy(velocity, size, 1);
+    arma::mat gradient(size, 1, arma::fill::ones), x(size, 1);
+    CHECK(dasgd::one_pass::Form(velocity, policy, 1.0, gradient, 1,
+        x.memptr()));
+    gradient(at) = 1e308;
+    CHECK(!dasgd::one_pass::Form(velocity, policy, 100.0, gradient, 1,
+        x.memptr()));
+    x.zeros();
+    CHECK(!dasgd::one_pass::Apply(velocity, policy, x, 100.0, gradient));
+
+    // Divides by zero where nothing has ever been.
+    ens::AdamUpdate adam(0);
+    ens::AdamUpdate::Policy<arma::mat, arma::mat> average(adam, size, 1);
+    gradient(at) = 1;
+    CHECK(dasgd::one_pass::Form(adam, average, 1.0, gradient, 1, x.memptr()));
+    ens::AdamUpdate::Policy<arma::mat, arma::mat> fresh(adam, size, 1);
+    gradient(at) = 0;
+    CHECK(!dasgd::one_pass::Form(adam, fresh, 1.0, gradient, 1, x.memptr()));
+  }
+}
+
+TEST_CASE("In one pass, a policy of another shape is refused", "[ahead]")
+{
+  ens::AdamUpdate parameters;
+  ens::AdamUpdate::Policy<arma::mat, arma::mat> policy(parameters, 3, 1);
+  const arma::mat gradient(4, 1, arma::fill::ones);
+  arma::mat update(4, 1);
+  using Catch::Matchers::ContainsSubstring;
+  CHECK_THROWS_WITH(dasgd::one_pass::Form(parameters, policy, 1.0, gradient, 1,
+      update.memptr()), ContainsSubstring("was made for 3 elements") &&
+      ContainsSubstring("the gradient has 4") &&
+      ContainsSubstring("InstUpdatePolicy()"));
+}
+
+namespace {
+
+//! What UpdateStep wants to know of an optimizer.
+struct FixedStep
+{
+  double StepSize() const { return stepSize; }
+};
+
+//! An update that is formed for the board is not applied before it is posted;
+//! one that is applied and shown is both.
+template<typename UpdatePolicyType, bool vanilla = false>
+void CheckForming(UpdatePolicyType parameters)
+{
+  INFO(dasgd::TypeName<UpdatePolicyType>());
+  arma::mat iterate(elements, 1, arma::fill::ones), scratch, shown = iterate;
+  arma::mat gradient = Gradients()[0];
+  FixedStep optimizer;
+  using PolicyType = typename UpdatePolicyType::template Policy<arma::mat,
+      arma::mat>;
+  PolicyType policy(parameters, elements, 1), other(parameters, elements, 1);
+  using DecayType = ens::NoDecay::Policy<arma::mat, arma::mat>;
+  ens::NoDecay none;
+  DecayType decay(none);
+  using StepType = dasgd::UpdateStep<FixedStep, arma::mat, UpdatePolicyType,
+      ens::NoDecay, vanilla>;
+  dasgd::StepScale scale;
+  scale.factor = 0.25;
+  scale.lookAhead = 2;
+  const double* update = nullptr;
+  double factor = 0;
+  REQUIRE(StepType(optimizer, iterate, gradient, scratch, parameters, policy,
+      decay).Form(1, scale, update, factor));
+  CHECK(arma::all(arma::vectorise(iterate) == 1));
+  arma::mat formed(update, elements, 1);
+  formed *= factor;
+  CHECK(arma::abs(formed).max() > 1e-3);
+
+  arma::mat out(elements, 1);
+  REQUIRE(StepType(optimizer, shown, gradient, scratch, parameters, other,
+      decay).ApplyAndShow(1, scale, out.memptr(), nullptr, update));
+  CHECK(arma::abs(arma::mat(update, elements, 1) - formed).max() < 1e-14);
+  CHECK(arma::abs(1 - shown - formed).max() < 1e-14);
+}
+
+} // namespace
+
+TEST_CASE("An update is formed without touching the iterate", "[ahead]")
+{
+  CheckForming(ens::AdamUpdate());
+  CheckForming(ens::MomentumUpdate(0.9));
+  CheckForming(ens::AMSGradUpdate());
+  CheckForming(ens::RMSPropUpdate());
+  CheckForming<ens::VanillaUpdate, true>(ens::VanillaUpdate());
 }
 
 TEST_CASE("Ranks in lockstep take the steps of the formula", "[ahead]")

@@ -185,16 +185,6 @@ class BoardWorker : public WorkerDefaults
     return true;
   }
 
-  //! The board is lost while this rank waits at it.  What the update policy has
-  //! done to the iterate is undone, up to rounding, where it was not posted.
-  void Abandon()
-  {
-    if (!pass.UnderWay() || !posts || update == task.Gradient())
-      return;
-    const size_t begin = pass.First();
-    Add(iterate + begin, update + begin, board.Size().elements - begin);
-  }
-
   //! Is there a reason to get to the board at once: something to tell, or to be
   //! told?
   bool MustPass() const

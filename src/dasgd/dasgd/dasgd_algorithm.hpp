@@ -131,7 +131,6 @@ struct DasgdAlgorithm : public Asynchronous<DasgdTraits>
       {
         outcome.exception = worker.Participant().Exception();
         outcome.torn = worker.Torn();
-        worker.Abandon();
         throw;
       }
     }

@@ -2,8 +2,8 @@
  * @file one_pass.hpp
  *
  * The updates of Adam and of momentum in one pass over memory.  ensmallen's own
- * code reads and writes the same vectors several times, and a model that does
- * not fit the cache is then slower to update than to compute a gradient of.
+ * code reads and writes the same vectors several times, which takes as long as
+ * the gradient of a small batch if the model does not fit the cache.
  *
  * dasgd is free software under the 3-clause BSD license; see LICENSE.
  */
@@ -17,6 +17,8 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 
 namespace dasgd {
@@ -33,10 +35,25 @@ constexpr bool Exists()
        std::is_same<UpdatePolicyType, ens::MomentumUpdate>::value);
 }
 
+//! What a policy remembers; it may have been made for another shape.
+template<size_t index, typename PolicyType, typename MatType>
+typename MatType::elem_type* Memory(PolicyType& policy, const MatType& gradient)
+{
+  auto& memory = policy.*Reach(memory::Member<PolicyType, index>());
+  if (memory.n_elem != gradient.n_elem)
+  {
+    throw std::logic_error("DASGD: the update policy was made for " +
+        std::to_string(memory.n_elem) + " elements, but the gradient has " +
+        std::to_string(gradient.n_elem) + "; leave InstUpdatePolicy() as it "
+        "is, or give it a policy of this size.");
+  }
+  return memory.memptr();
+}
+
 /**
  * A policy's step that looks ahead; see look_ahead::Update().
  *
- * @param parameters What `policy` goes by.
+ * @param parameters What `policy` was made with, or goes by.
  * @param put Called as put(i, u) with each element u of the update.
  * @param result What is checked, part by part, after put().
  * @return False if the result is not finite.
@@ -73,8 +90,7 @@ bool Update(const UpdatePolicyType& parameters,
   const ElemType left = ElemType(mix.left), in = ElemType(mix.after);
   const ElemType decay = ElemType(look_ahead::Decay(parameters, 0));
   const ElemType* const g = gradient.memptr();
-  ElemType* const m = (policy.*Reach(memory::Member<PolicyType,
-      memory::FirstMoment>())).memptr();
+  ElemType* const m = Memory<memory::FirstMoment>(policy, gradient);
 
   if constexpr (std::is_same<UpdatePolicyType, ens::MomentumUpdate>::value)
   {
@@ -88,8 +104,7 @@ bool Update(const UpdatePolicyType& parameters,
   }
   else
   {
-    ElemType* const v = (policy.*Reach(memory::Member<PolicyType,
-        memory::Variance>())).memptr();
+    ElemType* const v = Memory<memory::Variance>(policy, gradient);
     size_t& steps = policy.*Reach(memory::Member<PolicyType,
         memory::StepCount>());
     ++steps;
@@ -97,9 +112,10 @@ bool Update(const UpdatePolicyType& parameters,
     ElemType epsilon = ElemType(parameters.Epsilon());
     if (epsilon == 0 && parameters.Epsilon() != 0)
       epsilon = 10 * std::numeric_limits<ElemType>::epsilon();
+    // As the averages are, with decays that were rounded to elements.
     const ElemType length = ElemType(step *
-        std::sqrt(1 - std::pow(parameters.Beta2(), double(steps))) /
-        (1 - std::pow(parameters.Beta1(), double(steps))));
+        std::sqrt(1 - std::pow(double(beta2), double(steps))) /
+        (1 - std::pow(double(decay), double(steps))));
     return byParts([=](const size_t i)
     {
       const ElemType mean = decay * m[i] + (1 - decay) * g[i];

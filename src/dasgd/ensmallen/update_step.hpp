@@ -103,7 +103,8 @@ class UpdateStep
     }
   }
 
-  //! The same, on one of several ranks; false if the result is not finite.
+  //! On one of several ranks, an update that nobody else applies; false if the
+  //! result is not finite.
   bool ApplyFinite(const double points, const double scale)
   {
     if constexpr (inOnePass)
@@ -226,7 +227,14 @@ class UpdateStep
       {
         if (!Move(size, scale.lookAhead, out))
           return false;
-        Subtract(out, iterate.memptr(), elements);
+        // Nobody has applied it yet.
+        ElemType* const moved = iterate.memptr();
+        for (size_t i = 0; i < elements; ++i)
+        {
+          const ElemType before = out[i];
+          out[i] = before - moved[i];
+          moved[i] = before;
+        }
         return true;
       }
     }

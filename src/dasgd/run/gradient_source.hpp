@@ -70,7 +70,7 @@ class GradientSource
   /**
    * Get the update of the gradient ready for a model that ranks share (see
    * Board), from which factor times `update` is to be subtracted.  The iterate
-   * is to become a copy of that model.
+   * stays as it is, and is to become a copy of that model.
    *
    * @param update Where it stands until the next gradient is computed.
    * @return False if the gradient or the update is not finite.
