@@ -40,6 +40,8 @@ check()
 
 rm -rf "$scratch"
 mkdir -p "$scratch"
+# Other tests run at the same time; see Studies.start() in study_test.py.
+export OMPI_MCA_orte_tmpdir_base="$scratch/mpi"
 cmake --install "$build" --prefix "$scratch/prefix" > "$scratch/install.log"
 
 # Libraries that the system does not have are pointed to, as by a user.
