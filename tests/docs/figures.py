@@ -188,7 +188,7 @@ def machines_say(rows):
     rate = own.mean("gradients_per_second")
     single = alone.mean("gradients_per_second")
     return f"""\
-- **Two such machines gain little**: DASGD takes {own.at_least:.0f} s and one core {alone.at_least:.0f} s. Together they compute
+- **Two such machines gain little**: DASGD takes {own.at_least:.0f} s and one core {alone.at_least:.0f} s, and the intervals overlap. Together they compute
   {times(rate, single)} times as many gradients a second as one core, and need {times(own.gradients(85), alone.gradients(85))} times as many, since a gradient is
   {own.mean("staleness"):.1f} updates old. These cores carry the network, too.
 - **DASGD is at least {times(other.at_least, own.at_least)} times as fast as all-reduce** ({len(other.reached)} of whose three runs got there in {float(other.rows[0]["seconds"]):.0f} s), which
