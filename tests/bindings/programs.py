@@ -63,6 +63,8 @@ def main():
     parser.add_argument("--update-snapshots", action="store_true",
                         help="keep what --help prints")
     parser.add_argument("--list", action="store_true", help="only list cases")
+    parser.add_argument("--all", action="store_true",
+                        help="tell of cases that succeed, too")
     parser.add_argument("--only", choices=("light", "heavy"))
     parser.add_argument("name", nargs="*", help="part of a case's name")
     arguments = parser.parse_args()
@@ -111,17 +113,18 @@ def main():
 
     def tell(entry, outcome):
         seconds, note, failure = outcome
-        print("%s %s (%.1f s): %s%s" % (
-            "FAILED" if failure else "ok    ", entry[0], seconds, entry[1],
-            " [%s]" % note if note else ""), flush=True)
+        if failure or arguments.all or arguments.name:
+            print("%s %s (%.1f s): %s%s" % (
+                "FAILED" if failure else "ok    ", entry[0], seconds, entry[1],
+                " [%s]" % note if note else ""), flush=True)
         if failure:
             print(failure, flush=True)
             failed.append(entry[0])
 
     # What trains goes one at a time: where signals are sent, mpirun must not be
     # starved (it forwards Ctrl-Z after fg then).  The rest mostly waits for
-    # processes to start.
-    for light, workers in ((False, 1), (True, 3 * max(2, os.cpu_count() or 1))):
+    # processes to start and end.
+    for light, workers in ((False, 1), (True, 2 * max(2, os.cpu_count() or 1))):
         entries = [entry for entry in chosen if bool(entry[3]) == light]
         with concurrent.futures.ThreadPoolExecutor(workers) as pool:
             for entry, outcome in zip(entries, pool.map(attempt, entries)):

@@ -48,10 +48,11 @@ class Studies:
             [self.program, *words], cwd=folder, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, env={
+                **os.environ,
                 # Open MPI 4 removes what its jobs share in /tmp while another
                 # one that begins needs it.
                 "OMPI_MCA_orte_tmpdir_base": str(self.work / "mpi" / name),
-                **os.environ, **(environment or {})})
+                **(environment or {})})
 
     def run(self, words, name, environment=None):
         process = self.start(words, name, environment)
