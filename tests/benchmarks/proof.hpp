@@ -45,7 +45,8 @@ struct Care
 
 inline int rankOf = 0;
 inline int ranks = 1;
-//! Hosts that are network namespaces see the same memory, and must not use it.
+//! Hosts that are network namespaces see the same memory.  Ranks that are alone
+//! on theirs must not use it.
 inline bool sharesMemory = true;
 
 //! What a line of the file asks for.
@@ -398,8 +399,9 @@ try
 {
   if (argc != 4)
     throw std::invalid_argument("usage: proof RUNS TABLE FIRST_CORE|-1");
-  sharesMemory = std::atoi(argv[3]) >= 0;
-  if (sharesMemory)
+  const char* here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  sharesMemory = std::atoi(argv[3]) >= 0 || (here && std::atoi(here) > 1);
+  if (std::atoi(argv[3]) >= 0)
     Pin(std::atoi(argv[3]));
   // As in throughput.cpp: memory is kept.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);

@@ -7,6 +7,7 @@
 #
 #   --hosts N     2 unless given
 #   --each N      ranks on each host (1)
+#   --share       messages between ranks of a host go through its memory
 #   --rate RATE   what the link of each host carries in each direction, in the
 #                 words of tc: 10gbit, 100mbit (no limit)
 #   --burst SIZE  what passes at once after a pause (256kb)
@@ -19,9 +20,10 @@
 
 set -uo pipefail
 
-count=2 each=1 rate="" burst=256kb seconds=300
+count=2 each=1 rate="" burst=256kb seconds=300 transports=tcp,self
 while [ $# -gt 0 ]; do
   case "$1" in
+    --share) transports+=,vader; shift; continue ;;
     --hosts) count="$2" ;;
     --each) each="$2" ;;
     --rate) rate="$2" ;;
@@ -50,7 +52,7 @@ if [ -n "$rate" ]; then
   done
 fi
 
-find_launcher "$mpiexec" "$each"
+find_launcher "$mpiexec" "$each" "$transports"
 timeout -k 5 "$seconds" "${launcher[@]}" "$@" < /dev/null &
 job=$!
 wait "$job"

@@ -152,8 +152,9 @@ speed_up()
   inside hub tc qdisc del dev "port$1" root
 }
 
-# find_launcher <mpiexec> <ranks on each host>: the launcher, to be followed by a
-# program, starts it from the hub; ranks talk by TCP and nothing else.
+# find_launcher <mpiexec> <ranks on each host> [<transports>]: the launcher, to be
+# followed by a program, starts it from the hub; unless others are given, ranks
+# talk by TCP and nothing else.
 find_launcher()
 {
   local host list=""
@@ -164,5 +165,5 @@ find_launcher()
     "$1" -n "$(($2 * ${#hosts[@]}))" --host "$list"
     --mca plm_rsh_agent "$sessions/agent" --mca plm_rsh_no_tree_spawn 1
     --mca oob_tcp_if_include "$net.0/24"
-    --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include "$net.0/24")
+    --mca pml ob1 --mca btl "${3:-tcp,self}" --mca btl_tcp_if_include "$net.0/24")
 }

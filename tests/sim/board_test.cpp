@@ -672,3 +672,42 @@ TEST_CASE("frames to other machines leave one at a time, in turn",
   }
   CHECK(served.size() == 3);
 }
+
+TEST_CASE("a sum stays on the board until a frame is due", "[sim][board]")
+{
+  Machines all(Many(2), "ring", "exact");
+  BoardExchange<double>& exchange = all.exchanges[0];
+  Wires& wires = all.wires[0];
+  const size_t link = exchange.Endpoint().LinkTo(1);
+  ExchangePace& pace = exchange.Endpoint().Pace();
+  pace.SetShare(0.1);
+  all.traffic[0].framesSent = 100;
+  pace.Exchanged(1, 100, false, true);
+  pace.Computed(1.001);
+  all.Post(0);
+  REQUIRE(exchange.Due(wires));
+  all.Exchange(0);
+  REQUIRE(wires.sent[link].size() == 1);
+
+  // What arrives is added; the sum would stand in the outbox, with all that
+  // comes later behind it.
+  all.Post(0);
+  all.Post(1);
+  all.Exchange(1);
+  const auto& frame = all.wires[1].sent[all.exchanges[1].Endpoint().LinkTo(0)]
+      .front();
+  exchange.Receive(frame.first.Bytes(), frame.second, 1);
+  REQUIRE(exchange.Due(wires));
+  all.Exchange(0);
+  CHECK(wires.sent[link].size() == 1);
+  for (const size_t channel : all.routes[0].Emit())
+    CHECK(exchange.Endpoint().Box(channel).Empty());
+
+  // It waits for so many gradients, wherever they are.
+  size_t posts = 1;
+  for (; !exchange.Due(wires) && posts < 100; ++posts)
+    all.Post(0);
+  CHECK(posts == ExchangePace::longest);
+  all.Exchange(0);
+  CHECK(wires.sent[link].size() == 2);
+}

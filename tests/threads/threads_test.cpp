@@ -25,7 +25,15 @@ struct Yield
   void Begin() { }
   void Pause() { std::this_thread::yield(); }
   void Turn(BoardPass<double>&) { std::this_thread::yield(); }
-  void Idle() { std::this_thread::yield(); }
+  void Idle()
+  {
+    std::this_thread::yield();
+    // Many times what any of these cases takes.
+    if (++idle == 10000000)
+      throw std::runtime_error("a rank waits for ever");
+  }
+
+  size_t idle = 0;
 };
 
 /**
@@ -34,11 +42,13 @@ struct Yield
  * @param chunk Elements of a chunk.
  * @param machines The machine of each rank.
  * @param between The topology of machines.
+ * @param frameSeconds What machines believe that a frame costs them.
  */
 std::vector<Ending> PlayOnBoards(const Case& script,
                                  const size_t chunk,
                                  const std::vector<size_t>& machines,
-                                 const Topology& between = Topology::Auto())
+                                 const Topology& between = Topology::Auto(),
+                                 const double frameSeconds = 0)
 {
   struct alignas(128) Line
   {
@@ -79,6 +89,11 @@ std::vector<Ending> PlayOnBoards(const Case& script,
           script.window, traffic, script.format);
       auto& endpoint = exchange.Endpoint();
       endpoint.Pace().SetShare(script.share);
+      if (frameSeconds > 0)
+      {
+        traffic.framesSent = 100;
+        endpoint.Pace().Exchanged(100 * frameSeconds, 100, false, true);
+      }
       LocalTransport transport(network, i, links.Carriers(endpoint.SendTo()),
           links.Carriers(endpoint.ReceiveFrom()), endpoint.Pool());
       Yield beside;
@@ -147,5 +162,27 @@ TEST_CASE("all promises hold if ranks exchange while they compute", "[threads]")
     INFO("seed " << seed << " (" << script.Text() << ")");
     CHECK(Broken(script, PlayOnBoards(script, chunk, machines, seed % 2 == 0 ?
         Topology(script.topology) : Topology::Auto())) == "");
+  }
+}
+
+TEST_CASE("nothing waits for the time of a rank that has nothing to do",
+    "[threads]")
+{
+  // By what frames cost, the next one would be due after days.
+  for (const size_t ranks : { 2, 3 })
+  {
+    Case script;
+    script.ranks = ranks;
+    // Gradients of microseconds never wait.
+    script.elements = 30000;
+    script.points = 50;
+    script.batchSize = 1;
+    script.maxIterations = 200;
+    script.share = 0.1;
+    script.maxLead = 2;
+    std::vector<size_t> machines(ranks, 0);
+    machines.back() = 1;
+    CHECK(Broken(script, PlayOnBoards(script, script.elements, machines,
+        Topology::Auto(), 1e5)) == "");
   }
 }

@@ -162,7 +162,7 @@ void Run(WorkerType& worker, TransportType& transport)
           transport.Wait();
         participant.Idle(worker);
         watch.Idle(counts.secondsIdle);
-        driver.Other(spent());
+        driver.Idle(spent());
       }
     }
     // Never wait for a peer that takes nothing; but if it shares this core,

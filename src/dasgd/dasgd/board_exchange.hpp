@@ -76,7 +76,9 @@ class BoardExchange
       arrived(machines.size(), routes.Ranks()),
       version(routes.Ranks(), 0),
       posts(BoardLog::capacity, Post(routes.Ranks()))
-  { }
+  {
+    endpoint.Pace().SetRanks(computing);
+  }
 
   //! What passed between this machine and others.
   const dasgd::Traffic& Traffic() const { return traffic; }
@@ -131,17 +133,21 @@ class BoardExchange
   template<typename TransportType>
   bool Due(TransportType& transport)
   {
-    return Arrived() || (News() && sums.Unused(sum.data()) && (FactNews() ||
-        endpoint.Wanted(transport)));
+    endpoint.SetWaiting(board.Log().Gradients() - others - announced);
+    const bool takes = News() && sums.Unused(sum.data());
+    if (FactNews() && !takes)
+      endpoint.Hurry();
+    return Arrived() || (takes && (FactNews() || endpoint.Wanted(transport)));
   }
 
   void BeginPass()
   {
     adds = filled;
     filled = false;
-    // As long as links are busy, the sum waits on the board.  Chunk by chunk,
-    // it may take the place of what has arrived and been added.
-    own = sums.Unused(sum.data());
+    // As long as links are busy, or no frame is due, the sum waits on the
+    // board: more gradients get into it, and facts find the outbox free.  Chunk
+    // by chunk, it may take the place of what has arrived and been added.
+    own = (FactNews() || endpoint.Timely()) ? sums.Unused(sum.data()) : nullptr;
     endpoint.BeginStep();
     pass.Begin();
   }
@@ -283,6 +289,7 @@ class BoardExchange
     {
       sums.Round(nullptr, own);
       sums.Emit(own);
+      endpoint.SetWaiting(0);
     }
     if (late)
     {

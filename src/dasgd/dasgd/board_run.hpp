@@ -38,6 +38,8 @@ struct NoExchange
   bool Tend() { return false; }
   //! A gradient has just been computed.
   void Computed() { }
+  //! There is nothing to compute now.
+  void Idle() { }
   //! Has this machine nothing more to do with others?
   bool Over() { return true; }
 };
@@ -80,6 +82,7 @@ class Exchanging
   }
 
   void Computed() { exchange.Endpoint().Pace().Computed(Spent()); }
+  void Idle() { exchange.Endpoint().Pace().Idle(Spent()); }
 
   bool Over() { return exchange.MayLeave(transport); }
 
@@ -150,6 +153,7 @@ void RunOnBoard(BoardWorker<ElemType>& worker,
     else if (HasWork(worker) && ahead())
     {
       wait.Pause();
+      others.Idle();
       watch.Lap(counts.secondsIdle);
     }
     else if (HasWork(worker))
@@ -165,6 +169,7 @@ void RunOnBoard(BoardWorker<ElemType>& worker,
     else if (!worker.MustPass() && !tended)
     {
       wait.Idle();
+      others.Idle();
       participant.Idle(worker);
       watch.Lap(counts.secondsIdle);
       if (worker.Behind() && watch.Now() - looked > interval)

@@ -219,6 +219,25 @@ class Endpoint
     });
   }
 
+  //! Is it time for a frame on a link that own gradients take, or will it be as
+  //! soon as there is room?
+  bool Timely() const
+  {
+    return std::any_of(routes.Emit().begin(), routes.Emit().end(),
+        [&](const size_t channel) { return Due(linkOf[channel]); });
+  }
+
+  //! What stands in the outboxes for own gradients is to go: facts come after
+  //! it.
+  void Hurry()
+  {
+    for (const size_t channel : routes.Emit())
+      links[linkOf[channel]].urgent |= links[linkOf[channel]].waiting > 0;
+  }
+
+  //! So many own gradients wait elsewhere to be announced.
+  void SetWaiting(const std::uint64_t gradients) { waiting = gradients; }
+
   //! Links to other machines take at most so many frames at a time, in turn; of
   //! equal machines, each begins with another one.
   void LimitBetween(const size_t frames)
@@ -285,7 +304,8 @@ class Endpoint
   //! May all that waits on a link go now, or is it to wait for more gradients?
   bool Due(const size_t link) const
   {
-    return links[link].urgent || complete || pace.Due(link, announced);
+    return links[link].urgent || complete ||
+        pace.Due(link, announced + waiting);
   }
 
   bool Limited() const
@@ -335,8 +355,9 @@ class Endpoint
   size_t sweep;
 
   ExchangePace pace;
-  //! Own gradients that were announced.
+  //! Own gradients that were announced, and that wait for it.
   std::uint64_t announced = 0;
+  std::uint64_t waiting = 0;
   Termination termination;
   bool complete = false;
 

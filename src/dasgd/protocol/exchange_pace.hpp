@@ -38,7 +38,8 @@ namespace dasgd {
 class ExchangePace
 {
  public:
-  //! A frame waits for at most so many gradients of this rank.
+  //! A frame waits for at most so many gradients of each rank whose gradients
+  //! are in it.
   static constexpr std::uint64_t longest = 8;
   //! Gradients that take less than so many seconds do not wait.
   static constexpr double shortest = 10e-6;
@@ -49,6 +50,9 @@ class ExchangePace
   //! Modify the share of the time that exchanging may take; with 1, no frame
   //! waits.
   void SetShare(const double value) { share = value; }
+
+  //! This rank sends the gradients of so many, its own among them.
+  void SetRanks(const size_t value) { ranks = value; }
 
   /**
    * The time since the last call was spent on exchanging.
@@ -98,6 +102,15 @@ class ExchangePace
         now - time;
     time = now;
     ++unseen;
+    idle = false;
+  }
+
+  //! ... or on nothing.  Until the next gradient there is no time to save, so
+  //! that nothing waits.
+  void Idle(const double now)
+  {
+    time = now;
+    idle = true;
   }
 
   //! This rank computes no more: nobody gains if frames wait.
@@ -106,8 +119,8 @@ class ExchangePace
   //! Is it time to look for frames?
   bool LookDue() const
   {
-    return share >= 1 || !measured || gradient < shortest ||
-        unseen >= longest || time - lastLook >= 4 * look / share;
+    return Free() || unseen >= longest ||
+        time - lastLook >= 4 * look / share;
   }
 
   /**
@@ -115,12 +128,12 @@ class ExchangePace
    * next one makes up for it.
    *
    * @param link The neighbour.
-   * @param own How many gradients this rank has computed.
+   * @param own How many gradients there are of this rank, or of those whose
+   *     gradients it sends.
    */
   bool Due(const size_t link, const std::uint64_t own) const
   {
-    return share >= 1 || !measured || gradient < shortest ||
-        own >= last[link].own + longest ||
+    return Free() || own >= last[link].own + longest * ranks ||
         time + gradient / 2 >= last[link].next;
   }
 
@@ -139,6 +152,10 @@ class ExchangePace
   }
 
  private:
+  //! Does nothing have to wait?
+  bool Free() const
+  { return share >= 1 || !measured || idle || gradient < shortest; }
+
   //! The last frame to a neighbour: when the next is due, and how many
   //! gradients this rank had computed.
   struct Last
@@ -148,6 +165,7 @@ class ExchangePace
   };
 
   double share = 1;
+  std::uint64_t ranks = 1;
   double time = 0;
   std::vector<Last> last;
   //! Frames that were seen to move, and what the last of them cost; the first,
@@ -165,6 +183,8 @@ class ExchangePace
   std::uint64_t unseen = 0;
   //! How long a gradient takes.
   double gradient = 0;
+  //! Has this rank had nothing to do since its last gradient?
+  bool idle = false;
 };
 
 } // namespace dasgd
