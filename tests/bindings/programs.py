@@ -6,11 +6,12 @@ the command, what the command printed, and what was expected; the exit status
 is 1 then.  Needs nothing but Python's standard library.
 
 Usage: programs.py --bin DIR --stock DIR --drop-in FILE --mpiexec MPIEXEC
-           --work SCRATCH [--update-snapshots] [--list] [--only light|heavy]
-           [NAME...]
+           --work SCRATCH [--update-snapshots] [--list] [--all]
+           [--only light|heavy] [NAME...]
 
 Only cases are run whose name contains one of the NAMEs, and, with --only, those
-that may run beside each other (light), or that may not (heavy).  The data is a part of
+that may run beside each other (light), or that may not (heavy).  Without names,
+only what fails is told, unless --all is given.  The data is a part of
 Fashion-MNIST, where that is installed, else generated.
 """
 

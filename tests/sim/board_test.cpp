@@ -563,9 +563,33 @@ class Machines
   void Post(const size_t i)
   {
     workers[i]->Evaluate();
+    Pass(i);
+  }
+
+  //! A rank passes over its board.
+  void Pass(const size_t i)
+  {
     workers[i]->BeginPass();
     while (workers[i]->UnderWay())
       workers[i]->Advance();
+  }
+
+  //! All frames that a machine has sent arrive at another.
+  void Deliver(const size_t from, const size_t to)
+  {
+    for (const auto& frame : wires[from].sent[exchanges[from].Endpoint().LinkTo(
+        to)])
+      exchanges[to].Receive(frame.first.Bytes(), frame.second, from);
+  }
+
+  //! A machine believes that frames cost it a lot, so that they are to wait.
+  void BelieveInCosts(const size_t i)
+  {
+    ExchangePace& pace = exchanges[i].Endpoint().Pace();
+    pace.SetShare(0.1);
+    traffic[i].framesSent = 100;
+    pace.Exchanged(1, 100, false, true);
+    pace.Computed(1.001);
   }
 
   //! A machine adds what has arrived, takes its sum, and sends.
@@ -620,9 +644,7 @@ TEST_CASE("what rounding leaves of relayed sums holds nothing up",
       all.Post(from);
       all.Exchange(from);
     }
-    const size_t link = all.exchanges[from].Endpoint().LinkTo(1);
-    for (const auto& frame : all.wires[from].sent[link])
-      relaying.Receive(frame.first.Bytes(), frame.second, from);
+    all.Deliver(from, 1);
   }
   all.Exchange(1);
   wires.room = true;
@@ -679,11 +701,7 @@ TEST_CASE("a sum stays on the board until a frame is due", "[sim][board]")
   BoardExchange<double>& exchange = all.exchanges[0];
   Wires& wires = all.wires[0];
   const size_t link = exchange.Endpoint().LinkTo(1);
-  ExchangePace& pace = exchange.Endpoint().Pace();
-  pace.SetShare(0.1);
-  all.traffic[0].framesSent = 100;
-  pace.Exchanged(1, 100, false, true);
-  pace.Computed(1.001);
+  all.BelieveInCosts(0);
   all.Post(0);
   REQUIRE(exchange.Due(wires));
   all.Exchange(0);
@@ -694,9 +712,7 @@ TEST_CASE("a sum stays on the board until a frame is due", "[sim][board]")
   all.Post(0);
   all.Post(1);
   all.Exchange(1);
-  const auto& frame = all.wires[1].sent[all.exchanges[1].Endpoint().LinkTo(0)]
-      .front();
-  exchange.Receive(frame.first.Bytes(), frame.second, 1);
+  all.Deliver(1, 0);
   REQUIRE(exchange.Due(wires));
   all.Exchange(0);
   CHECK(wires.sent[link].size() == 1);
@@ -710,4 +726,38 @@ TEST_CASE("a sum stays on the board until a frame is due", "[sim][board]")
   CHECK(posts == ExchangePace::longest);
   all.Exchange(0);
   CHECK(wires.sent[link].size() == 2);
+  CHECK(all.traffic[0].framesPaced == 1);
+}
+
+TEST_CASE("a fact waits for no frame that is not due", "[sim][board]")
+{
+  // In a tree of four, machine 1 relays between 0 and 3.
+  Machines all(Many(4), "tree", "exact");
+  BoardExchange<double>& relaying = all.exchanges[1];
+  Wires& wires = all.wires[1];
+  all.BelieveInCosts(1);
+  all.Post(1);
+  REQUIRE(relaying.Due(wires));
+  all.Exchange(1);
+  REQUIRE(wires.sent.size() == 2);
+  wires.sent.clear();
+  for (const size_t from : { 0, 3 })
+  {
+    all.Post(from);
+    all.Exchange(from);
+    all.Deliver(from, 1);
+  }
+  all.Exchange(1);
+  REQUIRE(wires.sent.empty());
+
+  all.workers[1]->Participant().Guard([]()
+  { throw std::runtime_error("no more"); });
+  all.Pass(1);
+  CHECK_FALSE(relaying.Due(wires));
+  relaying.Send(wires);
+  CHECK(wires.sent.size() == 2);
+  wires.sent.clear();
+  CHECK(relaying.Due(wires));
+  all.Exchange(1);
+  CHECK(wires.sent.size() == 2);
 }

@@ -92,13 +92,9 @@ class Driver
   void Computed(const double now)
   { worker.Participant().Endpoint().Pace().Computed(now); }
 
-  //! The time up to now was spent neither on exchanging nor on a gradient ...
+  //! The time up to now was spent neither on exchanging nor on a gradient.
   void Other(const double now)
   { worker.Participant().Endpoint().Pace().Other(now); }
-
-  //! ... since there was nothing to do.
-  void Idle(const double now)
-  { worker.Participant().Endpoint().Pace().Idle(now); }
 
   //! When a pause ends.
   double PausesUntil() const { return limit.Until(); }

@@ -119,7 +119,10 @@ void Run(WorkerType& worker, TransportType& transport)
   };
   // Where ranks share cores, the time of others passes meanwhile.
   const auto spent = [&]()
-  { return transport.Crowded() ? ProcessorSeconds() : watch.Now(); };
+  {
+    return transport.Crowded() ? ProcessorSeconds() + counts.secondsIdle :
+        watch.Now();
+  };
 
   participant.Start();
   // Is this rank looking for frames only because it has nothing else to do?
@@ -162,7 +165,7 @@ void Run(WorkerType& worker, TransportType& transport)
           transport.Wait();
         participant.Idle(worker);
         watch.Idle(counts.secondsIdle);
-        driver.Idle(spent());
+        driver.Other(spent());
       }
     }
     // Never wait for a peer that takes nothing; but if it shares this core,

@@ -36,7 +36,8 @@ namespace dasgd {
  *
  * It has no clock and never waits.  Whoever drives it calls Receive() for
  * frames as long as it MayReceive(), BeginPass() and Advance() if a pass is
- * Due(), and Send() after each.
+ * Due(), and Send() after each, also if it is not: what stands in the way of a
+ * fact is to leave then.
  */
 template<typename ElemType>
 class BoardExchange
@@ -137,6 +138,8 @@ class BoardExchange
     const bool takes = News() && sums.Unused(sum.data());
     if (FactNews() && !takes)
       endpoint.Hurry();
+    if (takes && !endpoint.Timely())
+      endpoint.NotePaced();
     return Arrived() || (takes && (FactNews() || endpoint.Wanted(transport)));
   }
 
@@ -144,10 +147,13 @@ class BoardExchange
   {
     adds = filled;
     filled = false;
-    // As long as links are busy, or no frame is due, the sum waits on the
-    // board: more gradients get into it, and facts find the outbox free.  Chunk
-    // by chunk, it may take the place of what has arrived and been added.
-    own = (FactNews() || endpoint.Timely()) ? sums.Unused(sum.data()) : nullptr;
+    // As long as no frame is due, or one waits for its link, the sum waits on
+    // the board: more gradients get into it, and facts find the outbox free.
+    // But the log is read in time.  Chunk by chunk, the sum may take the place
+    // of what has arrived and been added.
+    const bool takes = FactNews() || endpoint.Timely() ||
+        board.Log().Records() - position >= BoardLog::capacity / 2;
+    own = takes ? sums.Unused(sum.data()) : nullptr;
     endpoint.BeginStep();
     pass.Begin();
   }

@@ -38,8 +38,6 @@ struct NoExchange
   bool Tend() { return false; }
   //! A gradient has just been computed.
   void Computed() { }
-  //! There is nothing to compute now.
-  void Idle() { }
   //! Has this machine nothing more to do with others?
   bool Over() { return true; }
 };
@@ -54,10 +52,13 @@ template<typename ElemType, typename TransportType, typename WaitType>
 class Exchanging
 {
  public:
+  //! @param idle Where the time is booked in which there was nothing to do.
   Exchanging(BoardExchange<ElemType>& exchange,
              TransportType& transport,
-             WaitType& wait) :
-      exchange(exchange), transport(transport), wait(wait), watch(nullptr) { }
+             WaitType& wait,
+             const double* idle = nullptr) :
+      exchange(exchange), transport(transport), wait(wait), idle(idle),
+      watch(nullptr) { }
 
   bool Tend()
   {
@@ -82,21 +83,23 @@ class Exchanging
   }
 
   void Computed() { exchange.Endpoint().Pace().Computed(Spent()); }
-  void Idle() { exchange.Endpoint().Pace().Idle(Spent()); }
 
   bool Over() { return exchange.MayLeave(transport); }
 
  private:
-  //! Where ranks share cores, the time of others passes meanwhile.
+  //! Where ranks share cores, the time of others passes meanwhile; but a rank
+  //! that has nothing to do has time.
   double Spent()
   {
     watch.Lap(unused);
-    return transport.Crowded() ? ProcessorSeconds() : watch.Now();
+    return transport.Crowded() ? ProcessorSeconds() + (idle ? *idle : 0) :
+        watch.Now();
   }
 
   BoardExchange<ElemType>& exchange;
   TransportType& transport;
   WaitType& wait;
+  const double* idle;
   Stopwatch watch;
   double unused = 0;
 };
@@ -153,7 +156,6 @@ void RunOnBoard(BoardWorker<ElemType>& worker,
     else if (HasWork(worker) && ahead())
     {
       wait.Pause();
-      others.Idle();
       watch.Lap(counts.secondsIdle);
     }
     else if (HasWork(worker))
@@ -169,7 +171,6 @@ void RunOnBoard(BoardWorker<ElemType>& worker,
     else if (!worker.MustPass() && !tended)
     {
       wait.Idle();
-      others.Idle();
       participant.Idle(worker);
       watch.Lap(counts.secondsIdle);
       if (worker.Behind() && watch.Now() - looked > interval)

@@ -193,8 +193,8 @@ struct DasgdAlgorithm : public Asynchronous<DasgdTraits>
     }
     else
     {
-      RunOnBoard(worker, wait, Exchanging(exchange, transport, wait),
-          settings.maxLead);
+      RunOnBoard(worker, wait, Exchanging(exchange, transport, wait,
+          &counts.secondsIdle), settings.maxLead);
     }
     counts.peakVectors += exchange.PeakVectors() + rounding +
         settings.window * (endpoint.ReceiveFrom().size() -

@@ -227,6 +227,13 @@ class Endpoint
         [&](const size_t channel) { return Due(linkOf[channel]); });
   }
 
+  //! Own gradients wait elsewhere, since it is not Timely().
+  void NotePaced()
+  {
+    for (const size_t channel : routes.Emit())
+      links[linkOf[channel]].paced = true;
+  }
+
   //! What stands in the outboxes for own gradients is to go: facts come after
   //! it.
   void Hurry()

@@ -22,7 +22,8 @@ namespace dasgd {
  * The cost c of a frame is what a rank spends on average on one that it sends
  * or receives.  A frame costs that on both ends, so a rank with k neighbours
  * sends to each of them after 2 k c / share seconds, or once so many of its own
- * gradients wait as limit staleness, whichever is earlier.
+ * gradients wait as limit staleness, whichever is earlier.  (Own are those of
+ * its machine, if it sends one sum for them.)
  *
  * To look for messages where there are none costs system calls.  A rank looks
  * again after 4 times that cost / share, which leaves three quarters of the
@@ -33,14 +34,15 @@ namespace dasgd {
  * endangers.
  *
  * It has no clock: the driver says what time it is, in seconds, and how the
- * time was spent.
+ * time was spent.  Where ranks share cores, the time is what this rank had of
+ * one, or had no use for.
  */
 class ExchangePace
 {
  public:
-  //! A frame waits for at most so many gradients of each rank whose gradients
-  //! are in it.
-  static constexpr std::uint64_t longest = 8;
+  //! A frame waits for at most so many gradients times the ranks whose
+  //! gradients are in it, and for no more than half of what a manifest holds.
+  static constexpr std::uint64_t longest = 8, most = 512;
   //! Gradients that take less than so many seconds do not wait.
   static constexpr double shortest = 10e-6;
 
@@ -52,7 +54,8 @@ class ExchangePace
   void SetShare(const double value) { share = value; }
 
   //! This rank sends the gradients of so many, its own among them.
-  void SetRanks(const size_t value) { ranks = value; }
+  void SetRanks(const size_t ranks)
+  { gradients = std::min(most, longest * ranks); }
 
   /**
    * The time since the last call was spent on exchanging.
@@ -102,15 +105,6 @@ class ExchangePace
         now - time;
     time = now;
     ++unseen;
-    idle = false;
-  }
-
-  //! ... or on nothing.  Until the next gradient there is no time to save, so
-  //! that nothing waits.
-  void Idle(const double now)
-  {
-    time = now;
-    idle = true;
   }
 
   //! This rank computes no more: nobody gains if frames wait.
@@ -133,7 +127,7 @@ class ExchangePace
    */
   bool Due(const size_t link, const std::uint64_t own) const
   {
-    return Free() || own >= last[link].own + longest * ranks ||
+    return Free() || own >= last[link].own + gradients ||
         time + gradient / 2 >= last[link].next;
   }
 
@@ -154,7 +148,7 @@ class ExchangePace
  private:
   //! Does nothing have to wait?
   bool Free() const
-  { return share >= 1 || !measured || idle || gradient < shortest; }
+  { return share >= 1 || !measured || gradient < shortest; }
 
   //! The last frame to a neighbour: when the next is due, and how many
   //! gradients this rank had computed.
@@ -165,7 +159,7 @@ class ExchangePace
   };
 
   double share = 1;
-  std::uint64_t ranks = 1;
+  std::uint64_t gradients = longest;
   double time = 0;
   std::vector<Last> last;
   //! Frames that were seen to move, and what the last of them cost; the first,
@@ -183,8 +177,6 @@ class ExchangePace
   std::uint64_t unseen = 0;
   //! How long a gradient takes.
   double gradient = 0;
-  //! Has this rank had nothing to do since its last gradient?
-  bool idle = false;
 };
 
 } // namespace dasgd

@@ -228,9 +228,6 @@ class Simulation
     }
     if (action == Action::Pause)
       WakeAfterPause(rank);
-    // What has waited for gradients does so no longer.
-    seat.driver->Idle(clock.Now());
-    seat.driver->Send(*seat.port);
     // In this order: what it notices now wakes it.
     Sleep(rank, seat.driver->MayLeave(*seat.port));
     seat.port->SetAttentive(true);
