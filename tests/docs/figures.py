@@ -206,11 +206,11 @@ def losses(rows):
     torch, own_85 = rows.of("torch", 1, 85, "cnn"), rows.of(
         "dasgd", 16, 85, "cnn", step=rows.of("dasgd", 16, 86, "cnn").rows[0]["step"])
     return f"""\
-`mnist_simple`, [not changed at all](doc/drop_in.md), trains ten epochs in {four[0]:.1f} s on 4 cores and {plain[0]:.1f} s on one ({four[1]:.1f}
-and {plain[1]:.1f} % right), on 16 in {many[0]:.1f} s, for which ten are too few ({many[1]:.1f} %). With 16 cores and convolutions DASGD does not win (CNN;
-[CIFAR-10](doc/study.md#models-of-pytorch-on-16-cores), which wanted half of one core's step). PyTorch, whose convolutions
-are faster, gets the CNN to 85 % on one core in {torch.at_least:.1f} s, DASGD on 16 in {own_85.at_least:.1f} s. Two machines of one core gain little where
-an update takes longer to send than several gradients to compute. With the others idle (last row only) one core is up to {times(*alone(rows))} times as fast.
+One core ran beside 15 busy ones (not in the last row); alone it is up to {times(*alone(rows))} times as fast. DASGD does not win where
+convolutions train on 16 cores (CNN; [CIFAR-10](doc/study.md#models-of-pytorch-on-16-cores), which wanted half of one core's step), and
+gains little where an update takes longer to send than several gradients to compute (last row; with 10 Gbit/s PyTorch is ahead).
+PyTorch's convolutions are faster: one core of it gets the CNN to 85 % in {torch.at_least:.1f} s, DASGD on 16 in {own_85.at_least:.1f} s. `mnist_simple`, [not
+changed at all](doc/drop_in.md), trains ten epochs in {four[0]:.1f} s on 4 cores and {plain[0]:.1f} s on one ({four[1]:.1f} and {plain[1]:.1f} % right), on 16 in {many[0]:.1f} s ({many[1]:.1f} %: too few).
 """
 
 
