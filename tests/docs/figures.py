@@ -198,8 +198,8 @@ def machines_say(rows):
   computes {times(rate, other.mean("gradients_per_second"))} times fewer gradients a second. PyTorch, in single precision and with updates half as long, takes {ddp.at_least:.0f} s.
 - **With 10 Gbit/s PyTorch is ahead**: {ddp_fast.cell()} s to 85 % in two runs, and DASGD {fast.cell()} s. DDP computes
   {times(ddp_fast.mean("gradients_per_second"), ddp.mean("gradients_per_second"))} times as many gradients a second as with 1 Gbit/s, DASGD {times(fast.mean("gradients_per_second"), rate)} times as many, whose cores were busy before.
-- **With four ranks on each of these cores PyTorch is ahead**, too: seconds to 84 % with 1 Gbit/s are {ddp_four.cell()} for it,
-  {four.cell()} for DASGD and {reduce_four.cell()} for all-reduce (one run). DASGD computes {times(four.mean("gradients_per_second"), ddp_four.mean("gradients_per_second"))} times as many gradients a second, but they are
+- **With four ranks on each of these cores PyTorch is ahead**, too: to 84 % with 1 Gbit/s it
+  takes {ddp_four.cell()} s, DASGD {four.cell()}, and all-reduce is {reduce_four.cell()} s there (one run). DASGD computes {times(four.mean("gradients_per_second"), ddp_four.mean("gradients_per_second"))} times as many gradients a second, but they are
   {four.mean("staleness"):.0f} updates old, where 7 is the least.
 - With [updates of 16 bits](optimizer.md#fewer-bytes) gradients are {short.mean("staleness"):.1f} updates old, but there are fewer of them a second: {short.at_least:.0f} s.
 """
