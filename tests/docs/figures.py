@@ -198,9 +198,9 @@ def machines_say(rows):
   computes {times(rate, other.mean("gradients_per_second"))} times fewer gradients a second. PyTorch, in single precision and with updates half as long, takes {ddp.at_least:.0f} s.
 - **With 10 Gbit/s PyTorch is ahead**: {ddp_fast.cell()} s to 85 % in two runs, and DASGD {fast.cell()} s. DDP computes
   {times(ddp_fast.mean("gradients_per_second"), ddp.mean("gradients_per_second"))} times as many gradients a second as with 1 Gbit/s, DASGD {times(fast.mean("gradients_per_second"), rate)} times as many, whose cores were busy before.
-- **With four ranks on each of these cores PyTorch is ahead**, too: to 84 % with 1 Gbit/s it
-  takes {ddp_four.cell()} s, DASGD {four.cell()}, and all-reduce is {reduce_four.cell()} s there (one run). DASGD computes {times(four.mean("gradients_per_second"), ddp_four.mean("gradients_per_second"))} times as many gradients a second, but they are
-  {four.mean("staleness"):.0f} updates old, where 7 is the least.
+- **With four ranks on each of these cores PyTorch is ahead**, too. With 1 Gbit/s it gets to 84 % in {ddp_four.cell()} s; of two runs
+  of DASGD {len(four.reached)} got there in {lasted(four)} s, after {max(four.reached):.1f} s, and an all-reduce did not in {lasted(reduce_four)} s. DASGD computes {times(four.mean("gradients_per_second"), ddp_four.mean("gradients_per_second"))} times as
+  many gradients a second, but they are {four.mean("staleness"):.0f} updates old, where 7 is the least.
 - With [updates of 16 bits](optimizer.md#fewer-bytes) gradients are {short.mean("staleness"):.1f} updates old, but there are fewer of them a second: {short.at_least:.0f} s.
 """
 

@@ -117,7 +117,8 @@ void Run(WorkerType& worker, TransportType& transport)
     if (watch.Records())
       watch.Lap(counts.secondsExchanging);
   };
-  // Where ranks share cores, the time of others passes meanwhile.
+  // Where ranks share cores, the time of others passes meanwhile; but a rank
+  // that has nothing to do has time.
   const auto spent = [&]()
   {
     return transport.Crowded() ? ProcessorSeconds() + counts.secondsIdle :
