@@ -197,3 +197,26 @@ TEST_CASE("Ranks of one machine share a model on virtual time, too",
   CHECK_THROWS_WITH(dasgd::Simulate(optimizer, functions, iterate, machine),
       "no gradient");
 }
+
+TEST_CASE("Ranks update a long model at the same time on virtual time, too",
+    "[damping]")
+{
+  if (Ranks() > 1)
+    return; // It would be the same on each.
+  const size_t ranks = 16;
+  dasgd::SimCluster machine;
+  machine.computeSeconds.assign(ranks, 1e-3);
+  machine.computeSpread = 0.1;
+  machine.machines.assign(ranks, 0);
+  // A rank takes as long for its update as for a gradient.
+  machine.applySeconds = 1e-3;
+  machine.vectorBytes = 8000000;
+  Probe probe(256, 64);
+  std::vector<Probe> functions(ranks, probe);
+  arma::mat iterate(64, 1, arma::fill::ones);
+  dasgd::DASGD<> optimizer(0.001, 1, 3200, -1);
+  dasgd::Simulate(optimizer, functions, iterate, machine);
+  // 200 of each rank; one after the other, updates alone would take 3.2 s.
+  CHECK(optimizer.Report().seconds < 0.6);
+  CHECK(optimizer.Report().seconds > 0.35);
+}

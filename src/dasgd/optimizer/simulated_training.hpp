@@ -229,7 +229,10 @@ class SimulatedTraining
   BoardSimulation<ElemType> MakeBoard(const RunSettings& run,
                                       const BoardLinks& links)
   {
-    return BoardSimulation<ElemType>(BoardSize::Of(elements, Ranks()), machine,
+    const BoardSize size = machine.vectorBytes ? BoardAsLongAs(elements +
+        machine.vectorBytes / sizeof(ElemType), elements, Ranks()) :
+        BoardSize::Of(elements, Ranks());
+    return BoardSimulation<ElemType>(size, machine,
         sources[0]->Iterate(), [&](Board<ElemType>& memory, const size_t rank)
     {
       return std::make_unique<BoardWorker<ElemType>>(memory,

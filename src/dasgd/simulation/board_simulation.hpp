@@ -15,6 +15,7 @@
 #include "../dasgd/board_worker.hpp"
 #include "sim_cluster.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <deque>
 #include <functional>
@@ -27,6 +28,26 @@
 #include <vector>
 
 namespace dasgd {
+
+//! Chunks of a board that are enough to have all ranks on it at the same time.
+inline size_t ChunksToSimulate(const BoardSize& size)
+{ return std::min(size.Chunks(), std::max<size_t>(64, 2 * size.ranks)); }
+
+/**
+ * The board of a small problem that stands for a model with so many elements:
+ * as many passes get on side by side as there.
+ */
+inline BoardSize BoardAsLongAs(const size_t model,
+                               const size_t elements,
+                               const size_t ranks)
+{
+  BoardSize size = BoardSize::Of(model, ranks);
+  const size_t chunks = std::max<size_t>(1, std::min(ChunksToSimulate(size),
+      elements));
+  size.elements = elements;
+  size.chunk = std::max<size_t>(1, (elements + chunks - 1) / chunks);
+  return size;
+}
 
 /**
  * Drives one BoardWorker for each rank as RunOnBoard() does, and a

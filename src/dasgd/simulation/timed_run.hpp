@@ -252,8 +252,7 @@ class TimedRun
                            const bool used)
   {
     BoardSize size = BoardSize::Of(model.elements, ranks);
-    size.elements =
-        used ? std::min(size.Chunks(), std::max<size_t>(64, 2 * ranks)) : 1;
+    size.elements = used ? ChunksToSimulate(size) : 1;
     size.chunk = 1;
     return size;
   }
