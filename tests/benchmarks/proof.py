@@ -13,7 +13,7 @@ not used again; DASGD takes the step of one core.
   proof.py --program PROOF --out FOLDER machines machines_large machines_four
 
 Nothing else should run.  The parts of the first line need the rows of `tries`, in
-OUT or in a file of --tries; where a network already has rows of tries there, it is
+OUT or in a file of --tries; networks of PyTorch that have rows of tries there are
 not tried again.  The parts of the last line need root: ranks on two hosts that are
 network namespaces (tests/hosts), over links of 1 Gbit/s.  tries, mlp, policies and
 programs need only Python's standard library, the others PyTorch, too.
@@ -276,7 +276,7 @@ def equal(machine, policies):
                 work += own(machine, "mlp", way, policy, ranks,
                             range(1, count + 1), length)
         machine.run(f"{' '.join(policies)}, {ranks} ranks", "equal", work, ranks)
-    # DASGD of one rank, too: what its update gains without other ranks.
+    # DASGD of one rank takes the same steps; it keeps cores busy.
     machine.run(f"{' '.join(policies)}, one core", "equal", [
         job for policy in policies for way in ("serial", "dasgd")
         for job in jobs("mlp", way, (policy,), (machine.best("mlp", policy, 1),),
@@ -301,8 +301,8 @@ def own(machine, problem, way, policy, ranks, seeds, seconds, **others):
 
 def slow(machine):
     """The last of 8 ranks is slow always, in every second second, or shares its
-    core with another program.  With Adam a step of one core takes 3.7 ms and its
-    gradient 1.8 ms: a rank that computes it 7 times is 4 times slower."""
+    core with another program.  With Adam a step of a rank takes 3.1 ms, and 12.5 ms
+    if it computes the gradient 7 times: it is 4 times slower."""
     ranks = min(8, machine.cores // 2)
 
     def adam(way, seconds, count=5, **others):
@@ -362,13 +362,13 @@ def machines_large(machine):
 
 
 def machines_four(machine):
-    """The same with four ranks on each machine, a core for each."""
+    """The same with four ranks on each machine, on 8 cores or more; nothing is
+    pinned.  Steps are not tuned: DDP takes twice that of one core."""
     step, seeds = 0.0005, (1, 2, 3)
 
     def adam(way, sizes, seeds, seconds):
         return jobs("mlp1m", way, ("adam",), sizes, seeds,
                     seconds * machine.arguments.scale)
-    # Not tuned: the better of two for an all-reduce of two such ranks.
     machine.together("mlp1m, two machines of four, DASGD", [
         (8, 1, [("machines_four_cores", adam("dasgd", (step,), seeds, 17))])])
     # One core, too, where 11 are free.
@@ -379,8 +379,8 @@ def machines_four(machine):
 
 
 def cnn(machine):
-    """DASGD with the step of one core and twice as much, all-reduce and DDP with
-    the best of all-reduce."""
+    """DASGD with the step of one core, all-reduce and DDP with the best of
+    all-reduce."""
     seeds = (1, 2, 3, 4, 5)
     step, shared = 0.002, 0.016
 

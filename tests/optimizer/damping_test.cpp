@@ -216,6 +216,7 @@ TEST_CASE("Ranks update a long model at the same time on virtual time, too",
   arma::mat iterate(64, 1, arma::fill::ones);
   dasgd::DASGD<> optimizer(0.001, 1, 3200, -1);
   dasgd::Simulate(optimizer, functions, iterate, machine);
+  CHECK(optimizer.Report().topology == "board");
   // 200 of each rank; one after the other, updates alone would take 3.2 s.
   CHECK(optimizer.Report().seconds < 0.6);
   CHECK(optimizer.Report().seconds > 0.35);

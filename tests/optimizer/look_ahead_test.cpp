@@ -353,6 +353,46 @@ TEST_CASE("In one pass, policies take the steps of ensmallen's code", "[ahead]")
   CHECK(!dasgd::one_pass::Exists<DerivedUpdate, arma::mat>());
 }
 
+namespace {
+
+//! A mean without gradients is 0 in the end, and subnormal at no time.
+template<typename MatType, typename UpdatePolicyType>
+void CheckFading(UpdatePolicyType parameters, const size_t steps)
+{
+  INFO(dasgd::TypeName<UpdatePolicyType>());
+  using PolicyType = typename UpdatePolicyType::template Policy<MatType,
+      MatType>;
+  constexpr size_t size = 3;
+  PolicyType policy(parameters, size, 1);
+  const auto* const mean = dasgd::one_pass::Memory<
+      dasgd::memory::FirstMoment>(policy, MatType(size, 1));
+  MatType gradient(size, 1, arma::fill::ones), update(size, 1);
+  gradient[1] = -1;
+  size_t subnormal = 0;
+  for (size_t i = 0; i < steps; ++i)
+  {
+    CHECK(dasgd::one_pass::Form(parameters, policy, 0.001, gradient, 2,
+        update.memptr()));
+    gradient.zeros();
+    for (size_t j = 0; j < size; ++j)
+      subnormal += (std::fpclassify(mean[j]) == FP_SUBNORMAL);
+    if (i == 10)
+      CHECK(mean[1] != 0);
+  }
+  CHECK(subnormal == 0);
+  CHECK(std::max(std::abs(mean[0]), std::abs(mean[1])) == 0);
+}
+
+} // namespace
+
+TEST_CASE("In one pass, a mean fades to 0", "[ahead]")
+{
+  CheckFading<arma::mat>(ens::AdamUpdate(), 7500);
+  CheckFading<arma::mat>(ens::MomentumUpdate(0.9), 7500);
+  CheckFading<arma::fmat>(ens::AdamUpdate(), 1000);
+  CheckFading<arma::fmat>(ens::MomentumUpdate(0.9), 1000);
+}
+
 TEST_CASE("In one pass, an update that is not finite is found", "[ahead]")
 {
   constexpr size_t size = 3000;
