@@ -38,7 +38,7 @@ unset arrow
 set yrange [90 : 6000]
 set ytics (125, 250, 500, 1000, 2000, 4000)
 set key bottom right samplen 2 spacing 1.1
-plot rate * x lc rgb grey dt 2 title 'one core (ensmallen), times cores', \
+plot rate * x lc rgb grey dt 2 title 'limit: one core, times cores', \
     'cores.dat' index 1 using 1:5 with linespoints lc rgb colours[2] pt 7 ps 0.6 lw 1.6 title 'DASGD', \
     '' index 2 using 1:5 with linespoints lc rgb colours[3] pt 9 ps 0.7 title 'all-reduce', \
     '' index 3 using 1:5 with linespoints lc rgb colours[4] pt 5 ps 0.6 title 'PyTorch DDP'
