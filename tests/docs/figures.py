@@ -242,7 +242,7 @@ def losses(rows):
     eight_own, eight_other, four_own, four_other = (
         rows.of(way, ranks, 87) for ranks in (8, 4) for way in ("dasgd", "allreduce"))
     return f"""\
-One core was timed while the others were busy (not in the last row); alone it may be {times(*alone(rows))} times as fast. On 16 equal cores a
+One core was timed beside 9 busy ones or more (not in the last row); alone it may be {times(*alone(rows))} times as fast. On 16 equal cores a
 tuned all-reduce is close, and with the small CNN ahead; on [CIFAR-10](doc/study.md#models-of-pytorch-on-16-cores) DASGD is ahead only with half of one core's step. With
 fewer cores it leads (MLP to 87 %: {eight_own.at_least:.1f} and {eight_other.at_least:.1f} s on 8, {four_own.at_least:.1f} and {four_other.at_least:.1f} s on 4). Two machines gain little over one core, and with
 10 Gbit/s PyTorch is ahead on average; one core of it gets the CNN to 85 % in {torch.at_least:.1f} s, 16 of DASGD in {own_85.at_least:.1f} s. `mnist_simple`, [not changed at
@@ -322,8 +322,8 @@ def points(rows):
 - **Plain SGD and momentum on 16 cores** (measured earlier): with SGD DASGD gets to 87 % in {plain.at_least:.1f} s (two runs), and one core in
   {plain_one.at_least:.1f} s; all-reduce had a step that was too long by mistake. With momentum DASGD gets to 86 % in {heavy.at_least:.1f} s, all-reduce in {heavy_other.at_least:.1f} s
   ({apart(heavy, heavy_other)}) and one core in {heavy_one.at_least:.1f} s.
-- **A core that is alone is faster.** One core was timed while programs ran on the others, since ranks share memory and
-  caches, too. Alone, it computed {single:.0f} gradients a second with SGD in a run of 2 s, in place of {beside:.0f}: {times(single, beside)} times as many.
+- **A core that is alone is faster.** One core was timed while programs ran on 9 others or more, since ranks share memory
+  and caches, too. Alone, it computed {single:.0f} gradients a second with SGD in a run of 2 s, in place of {beside:.0f}: {times(single, beside)} times as many.
   Compared with a core that is alone, gains are smaller by up to that.
 - **Ten times one core was the aim with Adam, and {times(one.at_least, own.at_least)} were reached.** 16 ranks compute {times(rate, pace(one))} times as many gradients a second, but
   need {gradient_ratio(rows):.1f} times as many to 87 %: when one is applied, the model has moved on by 15 updates. The first comes after {begins(own):.1f} s,
@@ -416,7 +416,7 @@ def gradient_ratio(rows):
 
 def pace(one):
     """Gradients per second of one core until 86 %.  Later ensmallen's Adam is slower
-    by and by, since means of pixels that are always black become subnormal."""
+    by and by, since means of weights without gradients become subnormal."""
     return statistics.mean(float(row["gradients_to_86"]) / float(row["seconds_to_86"])
                            for row in one.rows)
 

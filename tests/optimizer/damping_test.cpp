@@ -153,17 +153,27 @@ TEST_CASE("Steps get shorter in policies that remember their first step, too",
   CHECK(ratio < 0.4);
 }
 
+namespace {
+
+dasgd::SimCluster OneMachine(const size_t ranks)
+{
+  dasgd::SimCluster machine;
+  machine.computeSeconds.assign(ranks, 1e-3);
+  machine.computeSpread = 0.1;
+  machine.machines.assign(ranks, 0);
+  return machine;
+}
+
+} // namespace
+
 TEST_CASE("Ranks of one machine share a model on virtual time, too",
     "[damping]")
 {
   if (Ranks() > 1)
     return; // It would be the same on each.
   const size_t ranks = 8;
-  dasgd::SimCluster machine;
-  machine.computeSeconds.assign(ranks, 1e-3);
-  machine.computeSpread = 0.1;
+  dasgd::SimCluster machine = OneMachine(ranks);
   machine.applySeconds = 1e-5;
-  machine.machines.assign(ranks, 0);
   Probe probe(256, 4);
   const auto train = [&](dasgd::DASGD<>& optimizer)
   {
@@ -204,10 +214,7 @@ TEST_CASE("Ranks update a long model at the same time on virtual time, too",
   if (Ranks() > 1)
     return; // It would be the same on each.
   const size_t ranks = 16;
-  dasgd::SimCluster machine;
-  machine.computeSeconds.assign(ranks, 1e-3);
-  machine.computeSpread = 0.1;
-  machine.machines.assign(ranks, 0);
+  dasgd::SimCluster machine = OneMachine(ranks);
   // A rank takes as long for its update as for a gradient.
   machine.applySeconds = 1e-3;
   machine.vectorBytes = 8000000;

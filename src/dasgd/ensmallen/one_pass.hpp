@@ -37,9 +37,9 @@ constexpr bool Exists()
 
 /**
  * A mean whose gradients are 0, as those of pixels that are always black, fades
- * until it is a subnormal number, and stays one.  Processors compute many times
- * slower with these, in double precision from the 6,700th step of Adam on.  So
- * what no longer matters is 0.
+ * until it is a subnormal number, and stays one: in double precision from the
+ * 6,700th step of Adam on.  Processors compute much slower with these, so a
+ * mean that no longer matters becomes 0.
  */
 template<typename ElemType>
 ElemType Faded(const ElemType mean, const ElemType least)
@@ -99,7 +99,7 @@ bool Update(const UpdatePolicyType& parameters,
       step, rounds);
   const ElemType left = ElemType(mix.left), in = ElemType(mix.after);
   const ElemType decay = ElemType(look_ahead::Decay(parameters, 0));
-  // What it is multiplied with leaves a normal number.
+  // So far above the subnormal numbers that products with it are none, either.
   constexpr ElemType least = std::numeric_limits<ElemType>::min() /
       std::numeric_limits<ElemType>::epsilon();
   const ElemType* const g = gradient.memptr();
